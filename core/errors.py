@@ -1,0 +1,24 @@
+"""The one error type for things that can be expected to go wrong.
+
+Holds no recovery code: the command line prints these errors, the window shows
+them on the page they belong to.
+"""
+
+from __future__ import annotations
+
+
+class DashboardError(Exception):
+    """Something outside the program is not as needed.
+
+    Attributes:
+        message: What happened, with figures, in one plain sentence.
+        hint: What the user can do about it, in one plain sentence.
+    """
+
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __reduce__(self) -> tuple[type[DashboardError], tuple[str, str]]:
+        return (type(self), (self.message, self.hint))

@@ -1,0 +1,1 @@
+"""What this machine has: GPUs through NVML, the host through psutil."""

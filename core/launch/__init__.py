@@ -1,0 +1,1 @@
+"""From a job spec to supervised processes: command, preflight, supervisor, client."""

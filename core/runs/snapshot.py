@@ -1,0 +1,196 @@
+"""What a live run looks like at one moment: data that the window and the terminal show.
+
+Made by ``core.runs.monitor``; nothing here reads a file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from core.runs.manifest import Manifest
+    from core.telemetry.events import GpuReading
+
+
+class RankStatus(StrEnum):
+    """State of one rank. ``WAITING``: for another rank, inside a collective."""
+
+    NOT_STARTED = "not started"
+    STARTING = "starting"
+    RUNNING = "running"
+    SLOW = "slow"
+    WAITING = "waiting"
+    SILENT = "silent"
+    DONE = "done"
+    FAILED = "failed"
+    STOPPED = "stopped"
+    GONE = "gone"
+
+
+Level = Literal["info", "warn", "error"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RankState:
+    """The newest figures of one rank; None was not measured (yet).
+
+    Attributes:
+        driver_bytes: Memory that the driver counts for this process.
+        gpu_index: NVML index of the GPU that the rank computes on.
+        own_ns: Step time less the time the rank is known to have waited.
+        last_sign_ns: Unix time of the newest record of any kind.
+        first_sequence, last_sequence: Of the rank's file, to prove completeness.
+        lost_records: Gaps in the sequence.
+    """
+
+    rank: int
+    status: RankStatus
+    pid: int | None = None
+    device: str | None = None
+    gpu_index: int | None = None
+    step: int | None = None
+    loss: float | None = None
+    loss_step: int | None = None
+    loss_source: Literal["autograd", "log", "rule"] | None = None
+    step_time_ns: int | None = None
+    own_ns: int | None = None
+    grad_norm: float | None = None
+    grad_norm_partial: bool = False
+    learning_rate: float | None = None
+    tokens: int | None = None
+    resident_bytes: int | None = None
+    allocated_bytes: int | None = None
+    reserved_bytes: int | None = None
+    peak_bytes: int | None = None
+    driver_bytes: int | None = None
+    alloc_retries: int | None = None
+    ooms: int | None = None
+    exception: str | None = None
+    traceback: str | None = None
+    exit_code: int | None = None
+    last_sign_ns: int | None = None
+    first_sequence: int | None = None
+    last_sequence: int | None = None
+    lost_records: int = 0
+    restarts: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alert:
+    """Something that the user should look at, newest facts in ``message``.
+
+    ``key`` names it for good, so that a repeated finding updates its alert
+    instead of adding one.
+    """
+
+    key: str
+    level: Level
+    t_ns: int
+    message: str
+    hint: str = ""
+    rank: int | None = None
+    step: int | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Series:
+    """A growing curve. The arrays are read-only views that never change.
+
+    Attributes:
+        x: (n,) float64, ascending; step number, or seconds since the run was
+            created, as the series' name says.
+        y: (n,) float64, in the unit of the series; NaN is a gap, and a
+            measured NaN or infinity stays what it is.
+    """
+
+    x: NDArray[np.float64]
+    y: NDArray[np.float64]
+
+
+SERIES: dict[str, tuple[str, str]] = {
+    "loss": ("step", ""),
+    "step_time": ("step", "ms"),
+    "own_time": ("step", "ms"),
+    "grad_norm": ("step", ""),
+    "learning_rate": ("step", ""),
+    "tokens_per_s": ("step", "tokens/s"),
+    "resident": ("s", "GiB"),
+    "allocated": ("s", "GiB"),
+    "reserved": ("s", "GiB"),
+    "driver": ("s", "GiB"),
+    "gpu_used": ("s", "GiB"),
+    "utilization": ("s", "%"),
+    "power": ("s", "W"),
+    "temperature": ("s", "\N{DEGREE SIGN}C"),
+    "sm_clock": ("s", "MHz"),
+    "nvlink": ("s", "GB/s"),
+}
+"""Name of each series kept per rank -> (what x is, unit of y)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capture:
+    """A capture that was asked for, running, ready or failed."""
+
+    request: str
+    what: str
+    rank: int
+    state: Literal["running", "ready", "failed"]
+    file: str | None = None
+    step: int | None = None
+    file_bytes: int | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSnapshot:
+    """One consistent view of a run.
+
+    Attributes:
+        version: Grows with every change; an equal version is an equal run.
+        alive: The supervisor is there.
+        headline: One line on the state: what it does, or what went wrong.
+        series: By name of ``SERIES``, then by global rank; empty ones absent.
+        gpus: Newest reading of each GPU, () if there is none.
+        gpus_unavailable: Why there is none, "" if there is.
+        problems: All that was skipped or repaired while reading, counted.
+    """
+
+    version: int
+    manifest: Manifest
+    alive: bool
+    headline: str
+    ranks: tuple[RankState, ...]
+    alerts: tuple[Alert, ...]
+    series: dict[str, dict[int, Series]]
+    captures: tuple[Capture, ...] = ()
+    gpus: tuple[GpuReading, ...] = ()
+    gpus_unavailable: str = ""
+    problems: tuple[tuple[str, int, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogLine:
+    """One line of output as it is to be shown: plain text, controls removed.
+
+    Attributes:
+        number: Grows by one for each line of the run as read; a line that is
+            rewritten in place (a progress bar) keeps its number.
+        rank: Global rank; None is the launcher's own output.
+        t_ns: When it was read, None for what was there before.
+        level: From its words: warnings and errors, "info" otherwise.
+        spans: Colours that the program asked for: (start, end, ANSI index 0-15).
+    """
+
+    number: int
+    rank: int | None
+    stream: Literal["out", "err"]
+    text: str
+    level: Level = "info"
+    t_ns: int | None = None
+    spans: tuple[tuple[int, int, int], ...] = ()

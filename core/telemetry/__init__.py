@@ -1,0 +1,1 @@
+"""What running jobs report: the wire format, tailing files, growing series, log lines."""
