@@ -1,0 +1,62 @@
+"""The command line: the same jobs as the window's, without a window and without Qt.
+
+This module only decides who is asked; it stays light because the window passes
+through it too. The parser is in ``core.cli.parser``, one module a command
+beside it.
+"""
+
+from __future__ import annotations
+
+import os
+
+COMMANDS = ("launch", "runs", "attach", "stop", "capture", "devices", "demo")
+"""What a user may type first."""
+
+HIDDEN = ("_supervise", "_sample-gpus", "_probe-gpus")
+"""Children that the program starts of itself."""
+
+OPTIONS = ("-h", "--help", "--version")
+
+
+def is_command_line(arguments: list[str]) -> bool:
+    """Tell whether the arguments ask for the command line; otherwise they are the window's.
+
+    A first word that is neither a command nor a file, nor looks like a path,
+    is a mistyped command: the command line refuses it.
+    """
+    if not arguments:
+        return False
+    first = arguments[0]
+    if first in (*COMMANDS, *HIDDEN, *OPTIONS):
+        return True
+    bare_word = not first.startswith("-") and first.isprintable() and not set(first) & set("./\\ ")
+    return bare_word and not os.path.lexists(first)
+
+
+def main(arguments: list[str]) -> int:
+    """Run one command.
+
+    Returns:
+        Exit code: 0 done, 2 refused, 3 the job ran and failed.
+    """
+    if arguments[0] in HIDDEN:
+        return _run_hidden(arguments[0], arguments[1:])
+    from core.cli.parser import run_command  # noqa: PLC0415 - children need no parser
+
+    return run_command(arguments)
+
+
+def _run_hidden(name: str, arguments: list[str]) -> int:
+    if name == "_supervise":
+        from core.launch.supervisor import run_supervisor  # noqa: PLC0415
+
+        run_supervisor(arguments[0])
+    elif name == "_sample-gpus":
+        from core.hardware.sampler import run_sampler  # noqa: PLC0415
+
+        run_sampler(arguments[0])
+    else:
+        from core.hardware.probe import print_devices  # noqa: PLC0415
+
+        print_devices()
+    return 0
