@@ -18,6 +18,10 @@ from typing import Literal
 
 import msgspec
 
+# Under its own name: readers of a run know all records from here.
+from core.hardware.readings import GpuProcess as GpuProcess  # noqa: PLC0414
+from core.hardware.readings import GpuReading as GpuReading  # noqa: PLC0414
+
 WIRE_VERSION = 1
 
 Number = float | Literal["nan", "inf", "-inf"]
@@ -229,48 +233,6 @@ SupervisorEvent = (
 
 
 # --- gpus.jsonl --------------------------------------------------------------
-
-
-class GpuProcess(msgspec.Struct, frozen=True, kw_only=True):
-    """Memory that the driver counts for one process; None: it does not say."""
-
-    pid: int
-    used_bytes: int | None = None
-
-
-class GpuReading(msgspec.Struct, frozen=True, kw_only=True):
-    """One GPU, or one MIG slice, at one moment. None is "not available".
-
-    Attributes:
-        index: NVML index of the GPU (of the parent for a slice).
-        slice_index: Of the MIG slice, None for a whole GPU.
-        used_bytes: Whole device, without what the driver holds for itself.
-        driver_reserved_bytes: What the driver holds for itself.
-        lost: The GPU stopped answering; all figures are None.
-    """
-
-    index: int
-    uuid: str
-    name: str
-    slice_index: int | None = None
-    mig_enabled: bool = False
-    total_bytes: int | None = None
-    used_bytes: int | None = None
-    driver_reserved_bytes: int | None = None
-    utilization_pct: float | None = None
-    memory_utilization_pct: float | None = None
-    power_w: float | None = None
-    power_limit_w: float | None = None
-    temperature_c: float | None = None
-    fan_pct: float | None = None
-    sm_clock_mhz: int | None = None
-    sm_clock_max_mhz: int | None = None
-    memory_clock_mhz: int | None = None
-    throttle_reasons: list[str] = []
-    nvlink_rx_bytes_per_s: float | None = None
-    nvlink_tx_bytes_per_s: float | None = None
-    processes: list[GpuProcess] | None = None
-    lost: bool = False
 
 
 class GpuSample(Event, frozen=True, kw_only=True, tag="gpus"):
