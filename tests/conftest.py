@@ -1,22 +1,32 @@
-"""Fixtures that all tests share: private folders, an X display, the handed cases."""
+"""Fixtures and rules that all tests share.
+
+Private folders, an X display, the handed cases; and what no test may leave
+behind: a WARNING in the log, a thread, a process.
+"""
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import subprocess
+import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import psutil
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 os.environ.setdefault("PYTEST_QT_API", "pyside6")
 
 ROOT = Path(__file__).parents[1]
+GRACE_S = 3.0
+"""How long threads and processes that were told to end may take to do so."""
 
 
 @pytest.fixture(autouse=True)
@@ -60,3 +70,111 @@ def x_display() -> Iterator[str]:
     yield f":{number}"
     server.terminate()
     server.wait()
+
+
+class WarningsSeen(logging.Handler):
+    """Collects what was logged as a warning or worse."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(f"{record.levelname} {record.name}: {record.getMessage()}")
+
+
+@pytest.fixture(autouse=True)
+def no_warnings_logged(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fails the test if it logged a warning without saying that it would."""
+    seen = WarningsSeen()
+    logging.getLogger().addHandler(seen)
+    yield
+    logging.getLogger().removeHandler(seen)
+    if request.node.get_closest_marker("allow_warnings") is None:
+        assert not seen.lines, "warnings were logged:\n" + "\n".join(seen.lines)
+
+
+def living_threads() -> set[threading.Thread]:
+    """Return the threads that Python started; those that Qt owns come and go with its pools."""
+    # The class of Qt's own threads has no public name.
+    return {thread for thread in threading.enumerate() if type(thread).__name__ != "_DummyThread"}
+
+
+@pytest.fixture(autouse=True)
+def no_thread_left() -> Iterator[None]:
+    """Fails the test if a thread that it started is still alive."""
+    before = living_threads()
+    yield
+    deadline = time.monotonic() + GRACE_S
+    for thread in living_threads() - before:
+        thread.join(max(0.0, deadline - time.monotonic()))
+    left = living_threads() - before
+    assert not left, f"threads left alive: {sorted(thread.name for thread in left)}"
+
+
+def is_running(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def is_bystander(process: psutil.Process) -> bool:
+    """Whether it is Python's own helper, which lives as long as the test session."""
+    try:
+        return "multiprocessing.resource_tracker" in " ".join(process.cmdline())
+    except psutil.Error:
+        return True
+
+
+def children() -> set[psutil.Process]:
+    return set(psutil.Process().children(recursive=True))
+
+
+def processes_naming(text: str) -> set[psutil.Process]:
+    """Return detached processes too: whoever has this text among its arguments."""
+    found = set()
+    for process in psutil.process_iter(["cmdline"]):
+        if any(text in argument for argument in process.info["cmdline"] or ()):
+            found.add(process)
+    found.discard(psutil.Process())
+    return found
+
+
+def end_left_processes(find: Callable[[], set[psutil.Process]]) -> list[str]:
+    """Return the command lines of processes that do not end by themselves, after ending them."""
+    deadline = time.monotonic() + GRACE_S
+    while True:
+        left = {process for process in find() if is_running(process) and not is_bystander(process)}
+        if not left or time.monotonic() > deadline:
+            break
+        time.sleep(0.05)
+    words = []
+    for process in left:
+        try:
+            words.append(f"{process.pid}: {' '.join(process.cmdline())[:300]}")
+            for each in [*process.children(recursive=True), process]:
+                each.kill()
+        except psutil.NoSuchProcess:
+            continue
+    psutil.wait_procs(list(left), timeout=GRACE_S)
+    return words
+
+
+@pytest.fixture(autouse=True)
+def no_process_left(tmp_path: Path) -> Iterator[None]:
+    """Fails the test if a process that it started is still alive, detached or not."""
+    before = children()
+    yield
+    left = end_left_processes(lambda: (children() - before) | processes_naming(str(tmp_path)))
+    assert not left, "processes left alive:\n" + "\n".join(left)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_process_left_by_the_session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The same for what fixtures of a module or of the whole session have started."""
+    before = children()
+    yield
+    base = f"{tmp_path_factory.getbasetemp()}{os.sep}"
+    left = end_left_processes(lambda: (children() - before) | processes_naming(base))
+    assert not left, "processes left alive:\n" + "\n".join(left)
