@@ -1,0 +1,386 @@
+"""Folders of the program, and reading and writing small files so that nothing is lost or leaked.
+
+Everything that is written is private to the user (folders 0700, files 0600).
+What a file is (``describe_path``) is told from its content, by a bounded read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import platformdirs
+
+from core.errors import DashboardError
+
+_ROOT = Path(__file__).resolve().parents[1]
+RESOURCES = _ROOT / "resources"
+MAIN = _ROOT / "main.py"
+
+AGENT = RESOURCES / "rank_agent" / "rank_agent.py"
+EXAMPLES = RESOURCES / "examples"
+
+FileKind = Literal[
+    "run",
+    "script",
+    "trace",
+    "ncu_report",
+    "ncu_csv",
+    "memory_snapshot",
+    "json",
+    "csv",
+    "folder",
+    "empty",
+    "missing",
+    "special",
+    "unreadable",
+    "unknown",
+]
+
+_HEAD_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class AppFolders:
+    """Where the program keeps things of this user."""
+
+    data: Path
+    config: Path
+    cache: Path
+    state: Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileDescription:
+    """What a path turned out to be.
+
+    Attributes:
+        kind: Decided from the content.
+        title: What it is, in two or three words: "PyTorch trace (gzip)".
+        opens_on: Name of the page that opens it; None if this version has none.
+        detail: One sentence on what happens with it, or why nothing does.
+        name: File name made printable; bytes that are no text show as U+FFFD.
+        size_bytes: Of a regular file, None otherwise.
+    """
+
+    kind: FileKind
+    title: str
+    opens_on: str | None
+    detail: str
+    name: str
+    size_bytes: int | None = None
+
+
+def app_folders() -> AppFolders:
+    """Returns the folders of this user; ``RIDGELINE_DATA_DIR`` moves the data folder."""
+    data = os.environ.get("RIDGELINE_DATA_DIR")
+    return AppFolders(
+        data=Path(data).absolute() if data else platformdirs.user_data_path("ridgeline", appauthor=False),
+        config=platformdirs.user_config_path("ridgeline", appauthor=False),
+        cache=platformdirs.user_cache_path("ridgeline", appauthor=False),
+        state=platformdirs.user_state_path("ridgeline", appauthor=False),
+    )
+
+
+def ensure_private_folder(path: Path) -> Path:
+    """Creates a folder (and those above it) that only its owner may enter.
+
+    Raises:
+        DashboardError: It cannot be created or is not a folder.
+    """
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if stat.S_IMODE(path.stat().st_mode) & 0o077:
+            path.chmod(0o700)
+    except OSError as error:
+        raise DashboardError(
+            f"The folder {printable(str(path))} cannot be used: {error.strerror or error}.",
+            "Check its permissions and free space, or set RIDGELINE_DATA_DIR to another folder.",
+        ) from error
+    return path
+
+
+def write_atomic(path: Path, data: bytes, mode: int = 0o600) -> None:
+    """Replaces a file so that a reader sees the old or the new content, never a part.
+
+    Raises:
+        OSError: It could not be written; the old content stands, nothing is left behind.
+    """
+    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name[:40]}.", suffix=".tmp", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            os.fchmod(file.fileno(), mode)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def append_line(path: Path, line: bytes) -> None:
+    """Adds one line to a file in one write, and creates the file (0600) if need be.
+
+    ``line`` may lack its newline. Writers in several processes do not mix their lines.
+
+    Raises:
+        OSError: It could not be written whole. A part may stand at the end of the file.
+    """
+    data = line if line.endswith(b"\n") else line + b"\n"
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    try:
+        while data:
+            data = data[os.write(descriptor, data) :]
+    finally:
+        os.close(descriptor)
+
+
+def read_bytes_limited(path: Path, limit_bytes: int) -> bytes:
+    """Reads a whole regular file of at most ``limit_bytes``; never waits on a pipe.
+
+    Raises:
+        DashboardError: It is larger, or not a regular file.
+        OSError: It cannot be read.
+    """
+    data = _read_head(path, limit_bytes + 1)
+    if len(data) > limit_bytes:
+        raise DashboardError(
+            f"{printable(path.name)} is larger than {limit_bytes:,} bytes.",
+            "It is not a file of the kind that is expected here.",
+        )
+    return data
+
+
+def printable(text: str) -> str:
+    """Makes a name safe to show: bytes that are no text become U+FFFD, controls become escapes."""
+    return "".join(_printable_character(character) for character in text)
+
+
+def _printable_character(character: str) -> str:
+    if character.isprintable():
+        return character
+    if "\ud800" <= character <= "\udfff":
+        return "\N{REPLACEMENT CHARACTER}"
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def describe_path(path: Path) -> FileDescription:
+    """Tells what a path is, from at most 64 KiB of its content.
+
+    Any name will do, and anything may lie there: a folder, a pipe, a dangling
+    link. The answer never fails and never waits.
+    """
+    name = printable(path.name or str(path))
+    try:
+        status = path.stat()
+    except OSError as error:
+        return _describe_absent(path, name, error)
+    except ValueError:
+        return FileDescription(
+            kind="missing", title="Not a path", opens_on=None, detail="The name holds a NUL byte.", name=name
+        )
+    if stat.S_ISDIR(status.st_mode):
+        return _describe_folder(path, name)
+    if not stat.S_ISREG(status.st_mode):
+        return FileDescription(
+            kind="special",
+            title=_special_title(status.st_mode),
+            opens_on=None,
+            detail="It is not a file with content that could be opened.",
+            name=name,
+        )
+    return _describe_file(path, name, status.st_size)
+
+
+def _describe_absent(path: Path, name: str, error: OSError) -> FileDescription:
+    if isinstance(error, FileNotFoundError) and path.is_symlink():
+        target = printable(os.readlink(path))
+        return FileDescription(
+            kind="missing",
+            title="Dangling link",
+            opens_on=None,
+            detail=f"The link points to {target}, which does not exist.",
+            name=name,
+        )
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
+        return FileDescription(
+            kind="missing", title="Not found", opens_on=None, detail="There is no such file.", name=name
+        )
+    return FileDescription(
+        kind="unreadable",
+        title="Cannot be read",
+        opens_on=None,
+        detail=f"The system says: {error.strerror or error}.",
+        name=name,
+    )
+
+
+def _special_title(mode: int) -> str:
+    if stat.S_ISFIFO(mode):
+        return "Named pipe"
+    if stat.S_ISSOCK(mode):
+        return "Socket"
+    return "Device"
+
+
+def _describe_folder(path: Path, name: str) -> FileDescription:
+    if (path / "manifest.json").is_file():
+        try:
+            head = _read_head(path / "manifest.json", _HEAD_BYTES)
+        except (OSError, DashboardError):
+            head = b""
+        if _is_manifest(head):
+            return FileDescription(
+                kind="run",
+                title="Run folder",
+                opens_on="run",
+                detail="Opens on Run: ranks, curves and logs of this run.",
+                name=name,
+            )
+    return FileDescription(
+        kind="folder",
+        title="Folder",
+        opens_on=None,
+        detail="It is no run: there is no manifest of a run in it.",
+        name=name,
+    )
+
+
+def _describe_file(path: Path, name: str, size_bytes: int) -> FileDescription:
+    try:
+        head = _read_head(path, _HEAD_BYTES)
+    except OSError as error:
+        return _describe_absent(path, name, error)
+    except DashboardError as error:
+        return FileDescription(
+            kind="special", title="Not a file", opens_on=None, detail=error.message, name=name
+        )
+    if not head:
+        return FileDescription(
+            kind="empty",
+            title="Empty file",
+            opens_on=None,
+            detail="The file holds nothing (0 bytes).",
+            name=name,
+            size_bytes=size_bytes,
+        )
+    packing = ""
+    if head.startswith(b"\x1f\x8b"):
+        packing = " (gzip)"
+        head = _unpack_head(head)
+        if not head:
+            return FileDescription(
+                kind="unreadable",
+                title="Damaged gzip file",
+                opens_on=None,
+                detail="It starts like a gzip file but cannot be unpacked.",
+                name=name,
+                size_bytes=size_bytes,
+            )
+    kind, title = _kind_of_content(head, path.suffix.lower() if not packing else "")
+    return FileDescription(
+        kind=kind,
+        title=title + packing,
+        opens_on="run" if kind in ("run", "script") else None,
+        detail=_detail(kind),
+        name=name,
+        size_bytes=size_bytes,
+    )
+
+
+def _detail(kind: FileKind) -> str:
+    if kind == "run":
+        return "Opens on Run: ranks, curves and logs of this run."
+    if kind == "script":
+        return "Opens on Run: the launch form with this script filled in."
+    if kind == "unknown":
+        return "Its content is of no kind that is known here."
+    return "Recognised, but this version opens run folders and Python scripts only."
+
+
+def _kind_of_content(head: bytes, suffix: str) -> tuple[FileKind, str]:
+    """Decides on the first bytes; the suffix only tells a script from other text."""
+    for magic, kind, title in _MAGICS:
+        if head.startswith(magic):
+            return kind, title
+    if head[:1] == b"\x80" and b"segments" in head[:128]:
+        return "memory_snapshot", "CUDA memory snapshot"
+    text = _decode_head(head)
+    if text is None:
+        return "unknown", "Binary file"
+    if suffix in (".py", ".pyw") or (text.startswith("#!") and "python" in text.split("\n", 1)[0]):
+        return "script", "Python script"
+    start = text.lstrip()
+    if start[:1] in ("{", "["):
+        return _kind_of_json(start)
+    return _kind_of_text(start)
+
+
+_MAGICS: tuple[tuple[bytes, FileKind, str], ...] = (
+    (b"NVR\x00", "ncu_report", "Nsight Compute report"),
+    (b"\x28\xb5\x2f\xfd", "unknown", "zstd file"),
+    (b"SQLite format 3\x00", "unknown", "SQLite database"),
+    (b"PK\x03\x04", "unknown", "Zip archive"),
+)
+
+
+def _kind_of_json(text: str) -> tuple[FileKind, str]:
+    if _is_manifest(text.encode("utf-8", "replace")):
+        return "run", "Manifest of a run"
+    if '"schemaVersion"' in text or '"deviceProperties"' in text:
+        return "trace", "PyTorch trace"
+    if '"traceEvents"' in text or (text.startswith("[") and '"ph"' in text):
+        return "trace", "Chrome trace"
+    return "json", "JSON file"
+
+
+def _kind_of_text(text: str) -> tuple[FileKind, str]:
+    lines = [line for line in text.splitlines()[:200] if line.strip()]
+    header = next((line for line in lines if line.startswith('"') and "," in line), "")
+    if '"Kernel Name"' in header or any(line.startswith("==PROF==") for line in lines):
+        return "ncu_csv", "Nsight Compute CSV"
+    if lines and lines[0].count(",") >= 1 and all("," in line for line in lines[:3]):
+        return "csv", "CSV table"
+    return "unknown", "Text file"
+
+
+def _is_manifest(head: bytes) -> bool:
+    return head.lstrip()[:1] == b"{" and b'"schema"' in head and b'"job"' in head and b'"created_ns"' in head
+
+
+def _decode_head(head: bytes) -> str | None:
+    """Returns the text, or None if this is none. The cut may fall inside a character."""
+    encoding = "utf-8-sig"
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        encoding = "utf-16"
+    elif b"\x00" in head:
+        return None
+    text = head.decode(encoding, "replace")
+    strange = text[:-1].count("\N{REPLACEMENT CHARACTER}")
+    return None if strange > len(text) // 20 else text
+
+
+def _unpack_head(packed: bytes) -> bytes:
+    try:
+        return zlib.decompressobj(wbits=31).decompress(packed, _HEAD_BYTES)
+    except zlib.error:
+        return b""
+
+
+def _read_head(path: Path, limit_bytes: int) -> bytes:
+    """Reads at most ``limit_bytes`` of a regular file; a pipe put there meanwhile cannot block."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise DashboardError(
+                f"{printable(path.name)} is not a regular file.", "Choose a file with content."
+            )
+        return file.read(limit_bytes)
