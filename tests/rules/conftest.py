@@ -1,0 +1,25 @@
+"""The files of the project, as the rules see them."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="session")
+def project_files() -> list[Path]:
+    """Every file that git tracks and that is still there, relative to the top of the checkout."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
+    files = [Path(name) for name in listed.decode().split("\0") if name and (ROOT / name).is_file()]
+    assert files
+    return files
+
+
+@pytest.fixture(scope="session")
+def python_files(project_files: list[Path]) -> list[Path]:
+    """The Python files among them."""
+    return [path for path in project_files if path.suffix == ".py"]
