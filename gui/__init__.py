@@ -1,0 +1,1 @@
+"""The window: everything that needs Qt. Nothing in ``core`` imports from here."""

@@ -1,0 +1,38 @@
+"""Text that comes from files and jobs, made safe for the places where Qt would read markup.
+
+Qt guesses whether a label or a tooltip is rich text, and takes ``&`` on buttons,
+tabs and menus for a mnemonic. Names and logs are shown as they are instead.
+"""
+
+from __future__ import annotations
+
+import html
+
+from PySide6.QtGui import Qt
+from PySide6.QtWidgets import QLabel
+
+
+def plain_label(text: str = "", *, wrap: bool = False) -> QLabel:
+    """A label that shows its text literally."""
+    label = QLabel(text)
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setWordWrap(wrap)
+    return label
+
+
+def tip_text(text: str) -> str:
+    """The text for ``setToolTip``, literal whatever it holds, with its line ends."""
+    if not Qt.mightBeRichText(text):
+        return text
+    return f"<p style='white-space:pre'>{html.escape(text)}</p>"
+
+
+def control_text(text: str) -> str:
+    """The text for a button, tab or menu entry, where ``&`` would be a mnemonic."""
+    return text.replace("&", "&&")
+
+
+def strong_start(start: str, rest: str) -> str:
+    """Rich text with the start in weight 600 and everything in it literal."""
+    strong = f'<span style="font-weight:600">{html.escape(start)}</span>'
+    return f"{strong} {html.escape(rest)}" if rest else strong

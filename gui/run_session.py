@@ -1,0 +1,290 @@
+"""The one run that the window shows: launch, follow, stop, capture, and what is selected in it.
+
+Files are read by a ``RunMonitor`` in a worker; this object lives on the UI
+thread and tells the pages what changed. It holds no figures of its own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from PySide6.QtCore import QObject, Signal
+
+from core.errors import DashboardError
+from core.runs.manifest import ENDED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from core.launch.preflight import Preflight
+    from core.runs.monitor import RunMonitor
+
+    from core.runs.job import JobSpec
+    from core.runs.snapshot import Capture, LogLine, RunSnapshot
+    from core.runs.store import RunFolder, RunStore
+    from gui.tasks import Progress, Repeating, Task, Tasks
+
+POLL_MS = 50
+POLL_ENDED_MS = 1000
+LINES_A_POLL = 5000
+
+
+class RunSession(QObject):
+    """Follows one run at a time.
+
+    Signals:
+        snapshot_changed: The new ``RunSnapshot``.
+        lines_changed: ``list[LogLine]``: new lines, and old numbers rewritten in place.
+        attached: The ``RunFolder``; whatever was shown of another run is void.
+        detached: No run is shown any more.
+        failed: A ``DashboardError`` of launching, following, stopping or capturing.
+        warned: One line of the preflight that does not forbid the launch.
+        capture_ready: A ``Capture`` whose file is whole.
+        selection_changed: The selected rank or None.
+        launching_changed: Whether a launch is being prepared.
+    """
+
+    snapshot_changed = Signal(object)
+    lines_changed = Signal(object)
+    attached = Signal(object)
+    detached = Signal()
+    failed = Signal(object)
+    warned = Signal(str)
+    capture_ready = Signal(object)
+    selection_changed = Signal(object)
+    launching_changed = Signal(bool)
+
+    def __init__(self, tasks: Tasks, store: RunStore, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._tasks = tasks
+        self._store = store
+        self._folder: RunFolder | None = None
+        self._snapshot: RunSnapshot | None = None
+        self._selected: int | None = None
+        self._launch: Task | None = None
+        self._polling: Repeating | None = None
+        self._captures_seen: set[tuple[str, int]] = set()
+        self._last_error = ""
+
+    @property
+    def folder(self) -> RunFolder | None:
+        """The run that is shown, if any."""
+        return self._folder
+
+    @property
+    def snapshot(self) -> RunSnapshot | None:
+        """Its newest state; None until it was read for the first time."""
+        return self._snapshot
+
+    @property
+    def selected_rank(self) -> int | None:
+        """The rank that the inspector describes."""
+        return self._selected
+
+    @property
+    def launching(self) -> bool:
+        """Whether a launch is being prepared."""
+        return self._launch is not None
+
+    @property
+    def running(self) -> bool:
+        """Whether the shown run has processes, as far as is known."""
+        snapshot = self._snapshot
+        return snapshot is not None and snapshot.alive and snapshot.manifest.status not in ENDED
+
+    def why_not_launch(self) -> str | None:
+        """Why no launch can begin now, or None."""
+        if self.launching:
+            return "a launch is being prepared"
+        if self.running:
+            return "a run is going on: stop it first"
+        return None
+
+    def why_not_stop(self) -> str | None:
+        """Why there is nothing to stop, or None."""
+        return None if self.launching or self.running else "no run is going on"
+
+    def why_not_capture(self) -> str | None:
+        """Why no capture can be asked for, or None."""
+        if not self.running:
+            return "no run is going on"
+        return None
+
+    def launch(self, spec: JobSpec) -> None:
+        """Checks the job and starts it; a second call meanwhile does nothing."""
+        if self.why_not_launch() is not None:
+            return
+        store = self._store
+
+        def work(progress: Progress) -> tuple[RunFolder, Preflight]:
+            from core.launch.preflight import run_preflight  # noqa: PLC0415
+
+            from core.launch import client  # noqa: PLC0415
+
+            progress.report(0, 2, "checking the interpreter")
+            preflight = run_preflight(spec, cancelled=lambda: progress.cancelled)
+            progress.report(1, 2, "starting the ranks")
+            folder = client.launch(spec, store, preflight=preflight)
+            if progress.cancelled:
+                client.request_stop(folder)
+            return folder, preflight
+
+        self._launch = self._tasks.start(
+            title=f"Launching {spec.title}",
+            work=work,
+            done=self._launched,
+            failed=self._launch_failed,
+            cancelled=self._launch_over,
+            key="launch",
+        )
+        self.launching_changed.emit(True)
+
+    def attach(self, folder: RunFolder) -> None:
+        """Shows a run, alive or ended, from its first record on."""
+        if self._folder is not None and self._folder.path == folder.path:
+            return
+        self._stop_polling()
+        self._folder = folder
+        self._snapshot = None
+        self._captures_seen.clear()
+        self._last_error = ""
+        self.select_rank(None)
+        self.attached.emit(folder)
+        self._polling = self._tasks.every(POLL_MS, self._poll_of(folder), self._take, self._fail)
+
+    def detach(self) -> None:
+        """Shows no run any more; the run itself goes on."""
+        if self._folder is None:
+            return
+        self._stop_polling()
+        self._folder = None
+        self._snapshot = None
+        self.select_rank(None)
+        self.detached.emit()
+
+    def stop(self) -> None:
+        """Asks the run to end gracefully; during a launch, gives the launch up."""
+        self._request_stop(now=False)
+
+    def kill(self) -> None:
+        """Asks for SIGKILL at once."""
+        self._request_stop(now=True)
+
+    def capture(
+        self,
+        what: Literal["trace", "snapshot", "stacks"] = "trace",
+        *,
+        steps: int = 2,
+        ranks: Sequence[int] | None = None,
+        with_stack: bool = False,
+        with_memory: bool = True,
+    ) -> None:
+        """Asks ranks (None: all of them) for a capture at their next step."""
+        folder = self._folder
+        if folder is None or self.why_not_capture() is not None:
+            return
+
+        def work(_: Progress) -> None:
+            from core.launch import client  # noqa: PLC0415
+
+            client.request_capture(
+                folder,
+                what=what,
+                steps=steps,
+                ranks=None if ranks is None else list(ranks),
+                with_stack=with_stack,
+                with_memory=with_memory,
+            )
+
+        self._ask("Asking for a capture", work, "capture")
+
+    def select_rank(self, rank: int | None) -> None:
+        """Makes a rank the one that the inspector describes."""
+        if rank != self._selected:
+            self._selected = rank
+            self.selection_changed.emit(rank)
+
+    def _request_stop(self, *, now: bool) -> None:
+        if self._launch is not None:
+            self._launch.cancel()
+            return
+        folder = self._folder
+        if folder is None or self.why_not_stop() is not None:
+            return
+
+        def work(_: Progress) -> None:
+            from core.launch import client  # noqa: PLC0415
+
+            client.request_stop(folder, now=now)
+
+        self._ask("Stopping the run", work, "stop")
+
+    def _ask(self, title: str, work: Callable[[Progress], None], key: str) -> None:
+        self._tasks.start(
+            title=title, work=work, done=lambda _: None, failed=self.failed.emit, key=key, shown=False
+        )
+
+    def _launched(self, answer: tuple[RunFolder, Preflight]) -> None:
+        folder, preflight = answer
+        self._launch_over()
+        self.attach(folder)
+        for warning in preflight.warnings:
+            self.warned.emit(warning)
+
+    def _launch_failed(self, error: DashboardError) -> None:
+        self._launch_over()
+        self.failed.emit(error)
+
+    def _launch_over(self) -> None:
+        self._launch = None
+        self.launching_changed.emit(False)
+
+    @staticmethod
+    def _poll_of(folder: RunFolder) -> Callable[[], tuple[RunSnapshot, list[LogLine]]]:
+        """Work for one worker thread, which owns the monitor."""
+        monitors: list[RunMonitor] = []
+
+        def poll() -> tuple[RunSnapshot, list[LogLine]]:
+            # numpy comes with it: not before a run is looked at.
+            from core.runs.monitor import RunMonitor  # noqa: PLC0415
+
+            if not monitors:
+                monitors.append(RunMonitor(folder))
+            return monitors[0].poll(), monitors[0].read_log(LINES_A_POLL)
+
+        return poll
+
+    def _take(self, result: tuple[RunSnapshot, list[LogLine]]) -> None:
+        snapshot, lines = result
+        self._last_error = ""
+        first = self._snapshot is None
+        changed = snapshot is not self._snapshot
+        self._snapshot = snapshot
+        if self._polling is not None:
+            quiet = snapshot.manifest.status in ENDED and not lines and not changed
+            self._polling.set_interval_ms(POLL_ENDED_MS if quiet else POLL_MS)
+        if changed:
+            self.snapshot_changed.emit(snapshot)
+            self._tell_captures(snapshot.captures, quietly=first)
+        if lines:
+            self.lines_changed.emit(lines)
+
+    def _tell_captures(self, captures: tuple[Capture, ...], *, quietly: bool) -> None:
+        """Announces captures once; those of before the run was attached are no news."""
+        for capture in captures:
+            key = (capture.request, capture.rank)
+            if capture.state == "ready" and key not in self._captures_seen:
+                self._captures_seen.add(key)
+                if not quietly:
+                    self.capture_ready.emit(capture)
+
+    def _fail(self, error: DashboardError) -> None:
+        # The same error comes back every round: it is said once.
+        if error.message != self._last_error:
+            self._last_error = error.message
+            self.failed.emit(error)
+
+    def _stop_polling(self) -> None:
+        if self._polling is not None:
+            self._polling.stop()
+            self._polling = None
