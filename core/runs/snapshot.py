@@ -9,12 +9,23 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from core.telemetry.views import Level, LogLine, Series
 
+if TYPE_CHECKING:
     from core.runs.manifest import Manifest
     from core.telemetry.events import GpuReading
+
+__all__ = [
+    "SERIES",
+    "Alert",
+    "Capture",
+    "Level",
+    "LogLine",
+    "RankState",
+    "RankStatus",
+    "RunSnapshot",
+    "Series",
+]
 
 
 class RankStatus(StrEnum):
@@ -30,9 +41,6 @@ class RankStatus(StrEnum):
     FAILED = "failed"
     STOPPED = "stopped"
     GONE = "gone"
-
-
-Level = Literal["info", "warn", "error"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,21 +105,6 @@ class Alert:
     step: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Series:
-    """A growing curve. The arrays are read-only views that never change.
-
-    Attributes:
-        x: (n,) float64, ascending; step number, or seconds since the run was
-            created, as the series' name says.
-        y: (n,) float64, in the unit of the series; NaN is a gap, and a
-            measured NaN or infinity stays what it is.
-    """
-
-    x: NDArray[np.float64]
-    y: NDArray[np.float64]
-
-
 SERIES: dict[str, tuple[str, str]] = {
     "loss": ("step", ""),
     "step_time": ("step", "ms"),
@@ -172,25 +165,3 @@ class RunSnapshot:
     gpus: tuple[GpuReading, ...] = ()
     gpus_unavailable: str = ""
     problems: tuple[tuple[str, int, str], ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogLine:
-    """One line of output as it is to be shown: plain text, controls removed.
-
-    Attributes:
-        number: Grows by one for each line of the run as read; a line that is
-            rewritten in place (a progress bar) keeps its number.
-        rank: Global rank; None is the launcher's own output.
-        t_ns: When it was read, None for what was there before.
-        level: From its words: warnings and errors, "info" otherwise.
-        spans: Colours that the program asked for: (start, end, ANSI index 0-15).
-    """
-
-    number: int
-    rank: int | None
-    stream: Literal["out", "err"]
-    text: str
-    level: Level = "info"
-    t_ns: int | None = None
-    spans: tuple[tuple[int, int, int], ...] = ()
