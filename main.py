@@ -56,7 +56,7 @@ def start(arguments: list[str]) -> int:
 def main() -> int:
     """Check what is needed to start at all, then start."""
     if sys.version_info < OLDEST_PYTHON:
-        return refuse(f"Python {sys.version.split()[0]} is too old", "start it with Python 3.11 or newer")
+        return refuse(f"Python {sys.version.split()[0]} is too old.", "Start it with Python 3.11 or newer.")
     if foreign := foreign_package():
         return refuse(
             f"another project's package is in the way: {foreign}", "start python with -I, or unset PYTHONPATH"
@@ -67,7 +67,7 @@ def main() -> int:
         if (error.name or "").split(".")[0] not in DEPENDENCIES:
             raise
         return refuse(
-            f"{error.name} is not installed for {sys.executable}", "run `make run`, which installs it"
+            f"{error.name} is not installed for {sys.executable}.", "run `make run`, which installs it"
         )
 
 

@@ -48,9 +48,9 @@ def _check_display() -> None:
     if any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")):
         return
     raise DashboardError(
-        "there is no display to open a window on (DISPLAY and WAYLAND_DISPLAY are not set)",
-        "run `make demo` or `ridgeline demo` for the same job in the terminal, or log in with a desktop "
-        "or `ssh -X`",
+        "There is no display to open a window on (DISPLAY and WAYLAND_DISPLAY are not set).",
+        "Run `make demo` or `ridgeline demo` for the same job in the terminal, or log in with a desktop "
+        "or `ssh -X`.",
     )
 
 
@@ -59,7 +59,7 @@ def _check_libraries() -> None:
     if absent:
         names = ", ".join(sorted({soname for soname, _ in absent}))
         raise DashboardError(
-            f"Qt needs system libraries that are missing: {names}", f"run: {install_command(absent)}"
+            f"Qt needs system libraries that are missing: {names}.", f"Run: {install_command(absent)}"
         )
 
 
@@ -75,6 +75,6 @@ def _check_versions() -> None:
         if not first <= version < beyond:
             wanted = f">={first[0]}.{first[1]},<{beyond[0]}.{beyond[1]}"
             raise DashboardError(
-                f"{package} {text} is installed, which Ridgeline was not tested with",
-                f'run: {sys.executable} -m pip install "{package}{wanted}"',
+                f"{package} {text} is installed, which Ridgeline was not tested with.",
+                f'Run: {sys.executable} -m pip install "{package}{wanted}"',
             )

@@ -52,9 +52,9 @@ def _run_hidden(name: str, arguments: list[str]) -> int:
 
         run_supervisor(arguments[0])
     elif name == "_sample-gpus":
-        from core.hardware.sampler import run_sampler  # noqa: PLC0415
+        from core.telemetry.gpu_sampler import run_sampler  # noqa: PLC0415
 
-        run_sampler(arguments[0])
+        run_sampler(arguments[0], int(arguments[1]) if len(arguments) > 1 else None)
     else:
         from core.hardware.probe import print_devices  # noqa: PLC0415
 

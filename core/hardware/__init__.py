@@ -1,1 +1,1 @@
-"""What this machine has: GPUs through NVML, the host through psutil."""
+"""What GPUs this machine has and what they do, through NVML."""

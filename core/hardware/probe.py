@@ -1,0 +1,117 @@
+"""What GPUs there are, asked in a child process with a time limit.
+
+A driver that hangs or crashes takes only the child with it.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+
+import msgspec
+
+from core.files import MAIN
+from core.hardware.nvml import GpusUnavailableError, NvmlReader
+from core.hardware.readings import GpuInfo, GpuReading
+
+GIVE_UP_S = 1.0
+"""How long a killed child may take to go; in an uninterruptible driver call it does not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeviceProblem:
+    """Something that is missing or doubtful about devices, and what to do."""
+
+    code: str
+    message: str
+    hint: str = ""
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Devices:
+    """What was found.
+
+    Attributes:
+        gpus: In NVML's order, each GPU followed by its MIG slices.
+        readings: What each did when it was asked, in the order of ``gpus``.
+        driver: Version of the NVIDIA driver.
+        cuda: Newest CUDA version that the driver supports.
+    """
+
+    gpus: tuple[GpuInfo, ...] = ()
+    readings: tuple[GpuReading, ...] = ()
+    problems: tuple[DeviceProblem, ...] = ()
+    driver: str | None = None
+    cuda: str | None = None
+
+
+def detect_devices(timeout_s: float = 10.0) -> Devices:
+    """Ask the driver in a child; whatever goes wrong is a problem in the answer.
+
+    Args:
+        timeout_s: After this many seconds the child is ended.
+    """
+    child = subprocess.Popen(
+        [sys.executable, os.fspath(MAIN), "_probe-gpus"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        answer, errors = child.communicate(timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        _abandon(child)
+        return _problem(
+            "driver_hangs",
+            f"The NVIDIA driver did not answer within {timeout_s:g} s.",
+            "Check `nvidia-smi` and the kernel log; a reboot may be needed. CPU jobs work without it.",
+        )
+    if child.returncode != 0:
+        last_words = errors.decode(errors="replace").strip().splitlines()[-1:] or ["it said nothing"]
+        how = f"signal {-child.returncode}" if child.returncode < 0 else f"exit code {child.returncode}"
+        return _problem(
+            "probe_failed",
+            f"Looking for GPUs ended with {how}: {last_words[0]}",
+            "Check the output of `nvidia-smi` on this machine.",
+        )
+    return msgspec.json.decode(answer, type=Devices)
+
+
+def print_devices() -> None:
+    """Run as the child: ask the driver and print the answer as JSON."""
+    sys.stdout.buffer.write(msgspec.json.encode(_ask_driver()) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def _ask_driver() -> Devices:
+    try:
+        reader = NvmlReader.open()
+    except GpusUnavailableError as error:
+        return _problem("gpus_unavailable", error.message, error.hint)
+    devices = Devices(
+        gpus=tuple(reader.list_gpus()),
+        readings=tuple(reader.read()),
+        driver=reader.driver_version,
+        cuda=reader.cuda_version,
+        problems=tuple(DeviceProblem(code="driver_note", message=note) for note in reader.take_notes()),
+    )
+    reader.close()
+    return devices
+
+
+def _problem(code: str, message: str, hint: str) -> Devices:
+    return Devices(problems=(DeviceProblem(code=code, message=message, hint=hint),))
+
+
+def _abandon(child: subprocess.Popen[bytes]) -> None:
+    child.kill()
+    try:
+        child.communicate(timeout=GIVE_UP_S)
+    except subprocess.TimeoutExpired:
+        # Stuck inside the driver. It ends when the driver lets go of it.
+        for stream in (child.stdout, child.stderr):
+            if stream is not None:
+                stream.close()
