@@ -14,6 +14,7 @@ goal=${1:-run}
 venv=.venv
 installing=$venv/ridgeline-installing
 stamp=$venv/ridgeline-ready-$goal
+place=$venv/ridgeline-place
 
 say() { printf 'setup: %s\n' "$*" >&2; }
 
@@ -89,17 +90,24 @@ is_ready() {
     [ -f "$stamp" ] && [ ! -e $installing ] && [ "$(cat "$stamp")" = "$1" ] && $venv/bin/python -c '' 2>/dev/null
 }
 
+# Whether .venv was made in this place (its scripts name the place) and its Python lives.
+is_usable() {
+    [ "$(cat $place 2>/dev/null || pwd -P)" = "$(pwd -P)" ] &&
+        is_new_enough $venv/bin/python && $venv/bin/python -m pip --version >/dev/null 2>&1
+}
+
 make_venv() {
     local python=$1
     if [ -e $installing ]; then
         say "the last installation was interrupted, starting over"
         rm -rf $venv
-    elif [ -d $venv ] && ! { is_new_enough $venv/bin/python && $venv/bin/python -m pip --version >/dev/null 2>&1; }; then
+    elif [ -d $venv ] && ! is_usable; then
         say "$venv does not work here (moved, or its Python is gone), making a new one"
         rm -rf $venv
     fi
     [ -d $venv ] || { mkdir $venv && : >$installing && "$python" -m venv $venv; }
     : >$installing
+    pwd -P >$place
 }
 
 # torch goes first and alone: it is the one package that must never be

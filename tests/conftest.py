@@ -29,6 +29,27 @@ GRACE_S = 3.0
 """How long threads and processes that were told to end may take to do so."""
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-golden", action="store_true", help="write what the tests found as what they expect"
+    )
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """Compares a text with the file of that name in tests/data/golden, or writes it anew."""
+
+    def compare(name: str, text: str) -> None:
+        path = ROOT / "tests" / "data" / "golden" / name
+        if request.config.getoption("--update-golden"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        assert path.is_file(), f"{path} is missing: run with --update-golden, then look at it"
+        assert text == path.read_text(encoding="utf-8")
+
+    return compare
+
+
 @pytest.fixture(autouse=True)
 def private_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Keeps every test away from the user's own runs and settings."""
