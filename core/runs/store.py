@@ -175,7 +175,7 @@ class RunStore:
         """Returns the newest runs first; what cannot be shown is kept in ``problems``."""
         runs: list[RunSummary] = []
         problems: list[tuple[str, str]] = []
-        for path in self._folders():
+        for path in self.folders():
             if limit is not None and len(runs) >= limit:
                 break
             try:
@@ -196,7 +196,7 @@ class RunStore:
             path = path.parent
         if (path / MANIFEST_NAME).is_file():
             return RunFolder(path.resolve())
-        fitting = [path for path in self._folders() if text and path.name.startswith(text)]
+        fitting = [path for path in self.folders() if text and path.name.startswith(text)]
         exact = [path for path in fitting if path.name == text]
         if len(exact or fitting) == 1:
             return RunFolder((exact or fitting)[0])
@@ -210,7 +210,8 @@ class RunStore:
             )
         raise DashboardError(f"There is no run {shown}.", "`runs` lists the runs there are.")
 
-    def _folders(self) -> tuple[Path, ...]:
+    def folders(self) -> tuple[Path, ...]:
+        """Returns the paths of all run folders, newest first, unread."""
         try:
             with os.scandir(self.root) as entries:
                 names = [e.name for e in entries if not e.name.startswith(".") and e.is_dir()]
