@@ -77,11 +77,11 @@ def test_holds_the_program_in_one_folder_and_nothing_beside_it(installed: Instal
     assert not [name for name in names if "__pycache__" in name or "/tests/" in name]
 
 
-@pytest.mark.parametrize("python_path", [None, "project"])
+@pytest.mark.parametrize("variables", [(), ("PYTHONPATH",), ("PYTHONPATH", "PYTHONSAFEPATH")])
 def test_command_runs_ours_in_a_project_that_has_its_own_core(
-    installed: Installed, python_path: str | None
+    installed: Installed, variables: tuple[str, ...]
 ) -> None:
-    environment = {} if python_path is None else {"PYTHONPATH": str(installed.project)}
+    environment = dict.fromkeys(variables, str(installed.project))
     runs = run(installed.command, "runs", "--json", cwd=installed.project, **environment)
     assert (runs.returncode, runs.stderr) == (0, "")
     assert json.loads(runs.stdout) == []
