@@ -16,9 +16,10 @@ from core.runs.manifest import ENDED
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from core.launch.preflight import Preflight
     from core.runs.monitor import RunMonitor
 
+    from core.hardware.readings import GpuInfo
+    from core.launch.preflight import Preflight
     from core.runs.job import JobSpec
     from core.runs.snapshot import Capture, LogLine, RunSnapshot
     from core.runs.store import RunFolder, RunStore
@@ -54,8 +55,16 @@ class RunSession(QObject):
     selection_changed = Signal(object)
     launching_changed = Signal(bool)
 
-    def __init__(self, tasks: Tasks, store: RunStore, parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        tasks: Tasks,
+        store: RunStore,
+        gpus: Callable[[], Sequence[GpuInfo] | None] = lambda: None,
+        parent: QObject | None = None,
+    ) -> None:
+        """Args: ``gpus`` gives what is known of this machine's GPUs when a launch is checked."""
         super().__init__(parent)
+        self._gpus = gpus
         self._tasks = tasks
         self._store = store
         self._folder: RunFolder | None = None
@@ -114,15 +123,16 @@ class RunSession(QObject):
         """Checks the job and starts it; a second call meanwhile does nothing."""
         if self.why_not_launch() is not None:
             return
-        store = self._store
+        store, gpus = self._store, self._gpus()
 
         def work(progress: Progress) -> tuple[RunFolder, Preflight]:
+            from core.launch import client  # noqa: PLC0415
             from core.launch.preflight import run_preflight  # noqa: PLC0415
 
-            from core.launch import client  # noqa: PLC0415
-
             progress.report(0, 2, "checking the interpreter")
-            preflight = run_preflight(spec, cancelled=lambda: progress.cancelled)
+            preflight = run_preflight(
+                spec, cancelled=lambda: progress.cancelled, gpus=gpus, data_folder=store.root
+            )
             progress.report(1, 2, "starting the ranks")
             folder = client.launch(spec, store, preflight=preflight)
             if progress.cancelled:

@@ -80,6 +80,10 @@ class Page(QWidget):
     def shown(self) -> None:
         """Called each time the page becomes the current one."""
 
+    def launch(self) -> bool:
+        """Launches what the page shows. False: it shows no job, and the demo is launched."""
+        return False
+
     def open_path(self, path: Path, description: FileDescription) -> bool:
         """Opens a file or folder. Returns False if this page does not take it."""
         return False

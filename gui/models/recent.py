@@ -1,0 +1,213 @@
+"""The table of recent runs and files on Home: rows out of the store and the settings."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+
+from core.files import printable
+from core.units import format_file_bytes
+from gui.plain_text import tip_text
+from gui.run_words import STATUS_WORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from core.runs.store import RunSummary
+    from gui.settings import RecentFile
+    from gui.theme import ThemeController
+
+Index = QModelIndex | QPersistentModelIndex
+Show = Literal["all", "runs", "files"]
+
+NAME, KIND, RESULT, OPENED, SIZE = range(5)
+HEADERS = ("Name", "Kind", "Result", "Opened", "Size")
+FILE_ICONS = {"Python script": "file", "Run folder": "activity"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecentRow:
+    """One run or file.
+
+    Attributes:
+        level: Of the result's icon; "" for no icon.
+        t_ns: Unix time, when it was started or opened.
+        size_bytes: None: not known (any more).
+    """
+
+    path: Path
+    is_run: bool
+    name: str
+    icon: str
+    kind: str
+    result: str
+    result_icon: str
+    level: str
+    t_ns: int
+    size_bytes: int | None
+
+
+def row_of_run(run: RunSummary) -> RecentRow:
+    """A run as a row."""
+    icon, word, level = STATUS_WORDS[run.status]
+    ranks = "1 rank" if run.ranks == 1 else f"{run.ranks} ranks"
+    where = ", CPU" if run.device == "cpu" else ""
+    return RecentRow(
+        path=run.path,
+        is_run=True,
+        name=printable(run.title),
+        icon="activity",
+        kind=f"Run, {ranks}{where}",
+        result=printable(run.summary.splitlines()[0]) if run.summary.strip() else word,
+        result_icon=icon,
+        level=level,
+        t_ns=run.started_ns,
+        size_bytes=run.size_bytes,
+    )
+
+
+def row_of_file(file: RecentFile) -> RecentRow:
+    """A file as a row; looks at its size on disk, so call it in a worker."""
+    path = Path(file.path)
+    try:
+        size_bytes = path.stat().st_size if path.is_file() else None
+        gone = not path.exists()
+    except OSError:
+        size_bytes, gone = None, True
+    return RecentRow(
+        path=path,
+        is_run=False,
+        name=printable(path.name),
+        icon=FILE_ICONS.get(file.title, "file"),
+        kind=file.title,
+        result="Not there any more" if gone else "",
+        result_icon="warning" if gone else "",
+        level="warn" if gone else "",
+        t_ns=file.opened_ns,
+        size_bytes=size_bytes,
+    )
+
+
+def format_day(t_ns: int) -> str:
+    """Local day and time in one width: "29 Nov 11:52"; the year where it is another one."""
+    moment = time.localtime(t_ns / 1e9)
+    this_year = moment.tm_year == time.localtime().tm_year
+    return time.strftime("%d %b %H:%M" if this_year else "%d %b %Y", moment).lstrip("0")
+
+
+class RecentModel(QAbstractTableModel):
+    """Rows that pass the filter, in the order asked for."""
+
+    def __init__(self, theme: ThemeController, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._all: tuple[RecentRow, ...] = ()
+        self._rows: list[RecentRow] = []
+        self._show: Show = "all"
+        self._sorted_by = (OPENED, Qt.SortOrder.DescendingOrder)
+        theme.changed.connect(self._redraw)
+
+    @property
+    def rows(self) -> list[RecentRow]:
+        """Rows as they are shown."""
+        return self._rows
+
+    @property
+    def total(self) -> int:
+        """Rows there are, shown or not."""
+        return len(self._all)
+
+    def set_rows(self, rows: Sequence[RecentRow]) -> bool:
+        """Replaces all rows. Returns False if nothing changed."""
+        if tuple(rows) == self._all:
+            return False
+        self._all = tuple(rows)
+        self._arrange()
+        return True
+
+    def set_show(self, show: Show) -> None:
+        """Shows all rows, or only runs or files."""
+        self._show = show
+        self._arrange()
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        """Sorts by a column; unknown sizes come last."""
+        self._sorted_by = (column, order)
+        self._arrange()
+
+    def rowCount(self, parent: Index | None = None) -> int:  # noqa: N802
+        """How many rows are shown."""
+        return 0 if parent is not None and parent.isValid() else len(self._rows)
+
+    def columnCount(self, parent: Index | None = None) -> int:  # noqa: N802
+        """Five."""
+        return 0 if parent is not None and parent.isValid() else len(HEADERS)
+
+    def headerData(  # noqa: N802
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> Any:
+        """Words of the columns, aligned as their cells."""
+        if orientation != Qt.Orientation.Horizontal:
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            return HEADERS[section]
+        return _alignment(section) if role == Qt.ItemDataRole.TextAlignmentRole else None
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Text, icon, colour and tooltip of a cell."""
+        row, column = self._rows[index.row()], index.column()
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self._text(row, column)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return tip_text(printable(str(row.path)) if column == NAME else self._text(row, column))
+        if role == Qt.ItemDataRole.DecorationRole:
+            return self._icon(row, column)
+        if role == Qt.ItemDataRole.ForegroundRole and column in (KIND, OPENED, SIZE):
+            return self._theme.theme.color("text2")
+        return _alignment(column) if role == Qt.ItemDataRole.TextAlignmentRole else None
+
+    @staticmethod
+    def _text(row: RecentRow, column: int) -> str:
+        if column == SIZE:
+            return "" if row.size_bytes is None else format_file_bytes(row.size_bytes)
+        return (row.name, row.kind, row.result, format_day(row.t_ns))[column]
+
+    def _icon(self, row: RecentRow, column: int) -> Any:
+        theme = self._theme.theme
+        if column == NAME:
+            return theme.icon(row.icon)
+        if column == RESULT and row.result_icon:
+            return theme.icon(row.result_icon, row.level if row.level in theme.tokens else "text2")
+        return None
+
+    def _arrange(self) -> None:
+        self.beginResetModel()
+        rows = [row for row in self._all if self._show == "all" or row.is_run == (self._show == "runs")]
+        column, order = self._sorted_by
+        rows.sort(key=lambda row: row.t_ns, reverse=True)
+        rows.sort(key=lambda row: _sort_key(row, column), reverse=order == Qt.SortOrder.DescendingOrder)
+        if column == SIZE:
+            rows.sort(key=lambda row: row.size_bytes is None)
+        self._rows = rows
+        self.endResetModel()
+
+    def _redraw(self) -> None:
+        if self._rows:
+            self.dataChanged.emit(self.index(0, 0), self.index(len(self._rows) - 1, len(HEADERS) - 1))
+
+
+def _sort_key(row: RecentRow, column: int) -> Any:
+    if column == OPENED:
+        return row.t_ns
+    if column == SIZE:
+        return row.size_bytes or 0
+    return (row.name, row.kind, row.result)[column].casefold()
+
+
+def _alignment(column: int) -> Qt.AlignmentFlag:
+    side = Qt.AlignmentFlag.AlignRight if column == SIZE else Qt.AlignmentFlag.AlignLeft
+    return side | Qt.AlignmentFlag.AlignVCenter

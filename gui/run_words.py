@@ -1,0 +1,71 @@
+"""The state of a run in the words of the top bar, the status bar and the lists. Pure functions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from core.runs.snapshot import RankStatus
+from core.units import format_count
+
+if TYPE_CHECKING:
+    from core.runs.manifest import Status
+    from core.runs.snapshot import RunSnapshot
+
+ALIVE = frozenset(
+    {RankStatus.STARTING, RankStatus.RUNNING, RankStatus.SLOW, RankStatus.WAITING, RankStatus.SILENT}
+)
+
+STATUS_WORDS: dict[Status, tuple[str, str, str]] = {
+    "created": ("circle-dashed", "Starting", "info"),
+    "starting": ("circle-dashed", "Starting", "info"),
+    "running": ("activity", "Running", "ok"),
+    "stopping": ("stop-fill", "Stopping", "warn"),
+    "done": ("check-circle", "Done", "ok"),
+    "failed": ("warning-octagon", "Failed", "error"),
+    "stopped": ("stop-fill", "Stopped", "none"),
+    "lost": ("warning", "Lost", "warn"),
+}
+"""Status -> (icon, word, level)."""
+
+
+def last_step(snapshot: RunSnapshot) -> int | None:
+    """The highest step that any rank has ended."""
+    steps = [rank.step for rank in snapshot.ranks if rank.step is not None]
+    return max(steps, default=None)
+
+
+def shown_status(snapshot: RunSnapshot) -> Status:
+    """The written status, or "lost" when its supervisor is gone without an end."""
+    status = snapshot.manifest.status
+    ended = status in ("done", "failed", "stopped", "lost")
+    return status if ended or snapshot.alive or status == "created" else "lost"
+
+
+def job_state(snapshot: RunSnapshot) -> tuple[str, str, str]:
+    """(icon, words, level) for the pill: "Running, step 1,248"."""
+    icon, word, level = STATUS_WORDS[shown_status(snapshot)]
+    step = last_step(snapshot)
+    at = "" if step is None or word == "Starting" else f"{' at' if word == 'Stopped' else ','} step "
+    return icon, f"{word}{at}{format_count(step)}" if at else word, level
+
+
+def job_line(snapshot: RunSnapshot) -> tuple[str, str]:
+    """(text, level) for the status bar: "minillm running"."""
+    _, word, level = STATUS_WORDS[shown_status(snapshot)]
+    return f"{snapshot.manifest.job.title} {word.lower()}", level
+
+
+def ranks_line(snapshot: RunSnapshot) -> str:
+    """ "4 of 4 ranks alive"."""
+    total = snapshot.manifest.job.ranks
+    alive = sum(rank.status in ALIVE for rank in snapshot.ranks)
+    return f"{alive} of {total} {'rank' if total == 1 else 'ranks'} alive"
+
+
+def problem_count(snapshot: RunSnapshot) -> tuple[int, str]:
+    """(how many alerts and reading problems, the worst level among them)."""
+    levels = [alert.level for alert in snapshot.alerts if alert.level != "info"]
+    count = len(levels) + len(snapshot.problems)
+    if "error" in levels:
+        return count, "error"
+    return count, "warn" if count else "none"
