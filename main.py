@@ -59,7 +59,8 @@ def main() -> int:
         return refuse(f"Python {sys.version.split()[0]} is too old.", "Start it with Python 3.11 or newer.")
     if foreign := foreign_package():
         return refuse(
-            f"another project's package is in the way: {foreign}", "start python with -I, or unset PYTHONPATH"
+            f"Another project's package is in the way: {foreign}.",
+            "start python with -I, or unset PYTHONPATH",
         )
     try:
         return start(sys.argv[1:])
@@ -67,7 +68,7 @@ def main() -> int:
         if (error.name or "").split(".")[0] not in DEPENDENCIES:
             raise
         return refuse(
-            f"{error.name} is not installed for {sys.executable}.", "run `make run`, which installs it"
+            f"{error.name} is not installed for {sys.executable}.", "Run `make run`: it installs it."
         )
 
 

@@ -1,7 +1,7 @@
 """The command line: the same jobs as the window's, without a window and without Qt.
 
 This module only decides who is asked; it stays light because the window passes
-through it too. The parser is in ``core.cli.parser``, one module a command
+through it too. The parser is in ``core.cli.arguments``, one module a command
 beside it.
 """
 
@@ -41,7 +41,7 @@ def main(arguments: list[str]) -> int:
     """
     if arguments[0] in HIDDEN:
         return _run_hidden(arguments[0], arguments[1:])
-    from core.cli.parser import run_command  # noqa: PLC0415 - children need no parser
+    from core.cli.commands import run_command  # noqa: PLC0415 - children need no parser
 
     return run_command(arguments)
 

@@ -1,0 +1,138 @@
+"""Follows a run in the terminal until it ends: a live table on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol
+
+from core.cli.live import LiveDisplay
+from core.cli.output import write_line
+from core.cli.plain import PlainDisplay
+from core.cli.summary import write_summary
+from core.errors import DashboardError
+from core.launch.client import request_stop
+from core.runs.manifest import ENDED
+from core.runs.monitor import RunMonitor
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
+
+    from core.runs.snapshot import RunSnapshot
+    from core.runs.store import RunFolder
+
+FAILED = 3
+POLL_S = 0.1
+SETTLE_POLLS = 3
+"""Looks without news after the end before everything counts as read."""
+LOST_AFTER_S = 3.0
+"""How long a supervisor may be gone before a run without an end counts as lost."""
+
+
+class Display(Protocol):
+    """What shows a run while it goes on."""
+
+    def show(self, snapshot: RunSnapshot, note: str) -> None:
+        """Show the run as it is now; ``note`` is what this command is about to do."""
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+
+
+class Interrupts:
+    """Counts SIGINT and SIGTERM instead of dying of them."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.first: signal.Signals | None = None
+
+    def _take(self, number: int, _: FrameType | None) -> None:
+        self.count += 1
+        self.first = self.first or signal.Signals(number)
+
+    @contextmanager
+    def caught(self) -> Iterator[Interrupts]:
+        """Catch the signals inside a ``with`` block."""
+        before = {number: signal.signal(number, self._take) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield self
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def follow(folder: RunFolder, *, owner: bool) -> int:
+    """Show a run until it has ended and everything is read, then its summary.
+
+    Args:
+        folder: The run.
+        owner: This command started the run: Ctrl+C stops it, a second one kills
+            it. Otherwise Ctrl+C only leaves it alone.
+
+    Returns:
+        0 for a run that is done, 3 for another end, 128 plus the signal's
+        number where this command was told to stop.
+    """
+    monitor = RunMonitor(folder)
+    display: Display = LiveDisplay() if sys.stdout.isatty() else PlainDisplay()
+    with Interrupts().caught() as interrupts:
+        try:
+            snapshot = _watch(monitor, folder, display, interrupts, owner=owner)
+        finally:
+            display.close()
+    if not _has_ended(snapshot):
+        write_line(f"The run goes on. Follow it again with `attach {folder.id}`.")
+        return 0
+    write_summary(folder, snapshot)
+    if owner and interrupts.first is not None and snapshot.manifest.status != "done":
+        return 128 + interrupts.first
+    return 0 if snapshot.manifest.status == "done" else FAILED
+
+
+def _watch(
+    monitor: RunMonitor, folder: RunFolder, display: Display, interrupts: Interrupts, *, owner: bool
+) -> RunSnapshot:
+    asked = 0
+    lost_since_s: float | None = None
+    settled = 0
+    version = -1
+    while True:
+        snapshot = monitor.poll()
+        if interrupts.count > asked:
+            if not owner:
+                return snapshot
+            asked = interrupts.count
+            _ask_to_stop(folder, now=asked > 1)
+        display.show(snapshot, _note(asked, owner=owner))
+        settled = settled + 1 if snapshot.version == version else 0
+        version = snapshot.version
+        if _has_ended(snapshot) and settled >= SETTLE_POLLS:
+            return snapshot
+        if snapshot.alive:
+            lost_since_s = None
+        elif lost_since_s is None:
+            lost_since_s = time.monotonic()
+        elif time.monotonic() - lost_since_s > LOST_AFTER_S and settled >= SETTLE_POLLS:
+            return snapshot
+        time.sleep(POLL_S)
+
+
+def _has_ended(snapshot: RunSnapshot) -> bool:
+    return snapshot.manifest.status in ENDED or not snapshot.alive
+
+
+def _ask_to_stop(folder: RunFolder, *, now: bool) -> None:
+    try:
+        request_stop(folder, now=now)
+    except DashboardError as error:
+        # The run may end between two looks; its end then says more than this.
+        write_line(f"{error.message} {error.hint}")
+
+
+def _note(asked: int, *, owner: bool) -> str:
+    if not owner:
+        return "Ctrl+C leaves the run alone"
+    return ("Ctrl+C stops the job", "stopping; Ctrl+C again kills it", "killing")[min(asked, 2)]

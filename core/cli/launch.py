@@ -1,0 +1,156 @@
+"""``launch``: from the words of the command line to a job that runs, followed to its end."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from core.cli.follow import follow
+from core.cli.output import write_line
+from core.errors import DashboardError
+from core.files import printable
+from core.hardware.probe import Devices, detect_devices
+from core.hardware.visible import resolve_visible
+from core.launch.client import launch
+from core.launch.preflight import run_preflight
+from core.launch.presets import PRESETS, Choice, choose_preset
+from core.runs.job import DeviceKind, JobSpec
+from core.runs.store import default_store
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping
+
+    from core.cli.arguments import LaunchWords
+    from core.runs.store import RunFolder
+
+
+def run_launch(words: LaunchWords) -> int:
+    """Check the job, start it, and follow it unless it is to be left alone.
+
+    Returns:
+        The exit code.
+
+    Raises:
+        DashboardError: The job cannot run as it is asked for.
+    """
+    devices = detect_devices()
+    choice = make_choice(words, devices, os.environ)
+    folder = start(choice, devices)
+    if words.options.detach:
+        write_line(f"It runs on without this command: `attach {folder.id}`, `stop {folder.id}`.")
+        return 0
+    return follow(folder, owner=True)
+
+
+def start(choice: Choice, devices: Devices) -> RunFolder:
+    """Check a job, start it and say where it lies.
+
+    Raises:
+        DashboardError: The job cannot run as it is asked for.
+    """
+    gpus = None if any(problem.code != "driver_note" for problem in devices.problems) else devices.gpus
+    preflight = run_preflight(choice.spec, gpus=gpus)
+    folder = launch(choice.spec, default_store(), preflight=preflight)
+    write_line(printable(choice.why))
+    for warning in preflight.warnings:
+        write_line(f"warning: {printable(warning)}")
+    write_line(f"Run {folder.id} in {printable(str(folder.path))}")
+    return folder
+
+
+def make_choice(words: LaunchWords, devices: Devices, environment: Mapping[str, str]) -> Choice:
+    """Build the job spec from the words.
+
+    Args:
+        words: The command line, told apart.
+        devices: What this machine has.
+        environment: Where CUDA_VISIBLE_DEVICES and the active virtual environment stand.
+
+    Raises:
+        DashboardError: An unknown preset, or a preset beside a script.
+    """
+    options = words.options
+    if words.target is None:
+        choice = _preset_choice(words, devices, environment)
+        return Choice(_with_options(choice.spec, options), choice.why)
+    visible = resolve_visible(environment.get("CUDA_VISIBLE_DEVICES"), devices.gpus)
+    device: DeviceKind = options.device or ("cuda" if visible else "cpu")
+    ranks = options.nproc or (max(1, len(visible)) if device == "cuda" else 1)
+    target = words.target if words.is_module else os.path.abspath(words.target)
+    spec = JobSpec(
+        title=words.target if words.is_module else Path(words.target).name,
+        target=target,
+        is_module=words.is_module,
+        arguments=words.arguments,
+        interpreter=_own_interpreter(environment),
+        ranks=ranks,
+        device=device,
+        working_folder=os.getcwd(),
+    )
+    spec = _with_options(spec, options)
+    where = f"{'rank' if spec.ranks == 1 else 'ranks'} on {'the CPU' if device == 'cpu' else 'GPUs'}"
+    return Choice(spec, f"{spec.title} with {spec.ranks} {where}, Python {spec.interpreter}.")
+
+
+def _preset_choice(words: LaunchWords, devices: Devices, environment: Mapping[str, str]) -> Choice:
+    options = words.options
+    name = options.preset
+    if name is None and options.device is None and options.nproc is None:
+        choice = choose_preset(devices.gpus, environment=environment)
+        return Choice(replace(choice.spec, arguments=(*choice.spec.arguments, *words.arguments)), choice.why)
+    if name is None:
+        name = "tiny"
+    if name not in PRESETS:
+        raise DashboardError(
+            f"There is no preset {printable(name)}.", f"Presets are: {', '.join(sorted(PRESETS))}."
+        )
+    extra: dict[str, object] = {"arguments": words.arguments}
+    if options.nproc is not None:
+        extra["ranks"] = options.nproc
+    if options.device is not None:
+        extra["device"] = options.device
+    spec = PRESETS[name](**extra)
+    where = "CPU ranks (gloo)" if spec.device == "cpu" else "GPUs (NCCL)"
+    return Choice(spec, f"The {name} model on {spec.ranks} {where}.")
+
+
+def _with_options(spec: JobSpec, options: argparse.Namespace) -> JobSpec:
+    """Put in what was said about any job, whatever it is."""
+    gpus = spec.gpus
+    if options.gpus is not None:
+        gpus = tuple(part.strip() for part in options.gpus.split(","))
+    return replace(
+        spec,
+        gpus=gpus,
+        interpreter=spec.interpreter if options.python is None else _find_interpreter(options.python),
+        working_folder=spec.working_folder if options.cwd is None else os.path.abspath(options.cwd),
+        environment=dict(options.env),
+        title=options.title or spec.title,
+        loss_pattern=options.loss_pattern,
+    )
+
+
+def _find_interpreter(text: str) -> str:
+    """Return a full path; a link stays a link, because a virtual environment's python is one."""
+    if os.sep in text:
+        return os.path.abspath(os.path.expanduser(text))
+    found = shutil.which(text)
+    if found is None:
+        raise DashboardError(
+            f"There is no program {printable(text)} on the path.", "Give the full path of a Python."
+        )
+    return os.path.abspath(found)
+
+
+def _own_interpreter(environment: Mapping[str, str]) -> str:
+    """Return the python of the active environment, as the user's script expects; else ours."""
+    for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
+        folder = environment.get(variable)
+        if folder and os.access(os.path.join(folder, "bin", "python"), os.X_OK):
+            return os.path.join(folder, "bin", "python")
+    return sys.executable

@@ -1,0 +1,147 @@
+"""Shows a run on a terminal as one table that is redrawn in place: a row a rank, GPUs, alerts."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from core.cli.figures import (
+    IN_ORDER,
+    elapsed_s,
+    headline,
+    newest_step,
+    planned_steps,
+    rank_cells,
+    rank_header,
+)
+from core.files import printable
+from core.hardware.readings import CALM_REASONS
+from core.runs.snapshot import RankStatus
+from core.units import format_count, format_elapsed, gib
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from core.hardware.readings import GpuReading
+    from core.runs.snapshot import RankState, RunSnapshot
+
+REDRAW_S = 0.25
+OTHER_LINES = 12
+"""Lines of the display that are no rows of ranks."""
+ALERTS = 3
+LEVEL_STYLES = {"info": "blue", "warn": "yellow", "error": "red"}
+
+
+class LiveDisplay:
+    """A table that stays in place."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        # No markup: names and messages of a script are shown as they are.
+        self._console = console or Console(markup=False, highlight=False, emoji=False)
+        self._live = Live(console=self._console, auto_refresh=False, redirect_stdout=False)
+        self._live.start()
+        self._drawn = -1
+        self._drawn_s = 0.0
+
+    def show(self, snapshot: RunSnapshot, note: str) -> None:
+        """Redraw, at most four times a second."""
+        now_s = time.monotonic()
+        if now_s - self._drawn_s < REDRAW_S and self._drawn >= 0:
+            return
+        self._drawn, self._drawn_s = snapshot.version, now_s
+        self._live.update(render(snapshot, note, self._console.height - OTHER_LINES), refresh=True)
+
+    def close(self) -> None:
+        """Leave the last table standing and give the cursor back."""
+        self._live.stop()
+
+
+def render(snapshot: RunSnapshot, note: str, most_rows: int) -> RenderableType:
+    """Build the display of one moment.
+
+    Args:
+        snapshot: The run.
+        note: What the keyboard does now.
+        most_rows: Rows for ranks; those that are not in order come first.
+    """
+    parts: list[RenderableType] = [_title(snapshot), _progress(snapshot), _ranks(snapshot, max(4, most_rows))]
+    if snapshot.gpus:
+        parts.append(_gpus(snapshot.gpus))
+    elif snapshot.gpus_unavailable and snapshot.manifest.job.device == "cuda":
+        parts.append(Text(printable(snapshot.gpus_unavailable), style="yellow"))
+    for alert in snapshot.alerts[-ALERTS:]:
+        parts.append(Text(f"{alert.level}: {printable(alert.message)}", style=LEVEL_STYLES[alert.level]))
+    parts.append(Text(note, style="dim"))
+    return Group(*parts)
+
+
+def _title(snapshot: RunSnapshot) -> Text:
+    text = Text(format_elapsed(elapsed_s(snapshot)), style="bold")
+    text.append(f"  {headline(snapshot)}")
+    return text
+
+
+def _progress(snapshot: RunSnapshot) -> RenderableType:
+    planned = planned_steps(snapshot.manifest.job)
+    step = newest_step(snapshot.ranks)
+    if planned is None:
+        return Text("")
+    row = Table.grid(padding=(0, 1))
+    row.add_row(
+        ProgressBar(total=planned, completed=min(step or 0, planned), width=40),
+        f"step {format_count(step or 0)} of {format_count(planned)}",
+    )
+    return row
+
+
+def _ranks(snapshot: RunSnapshot, most_rows: int) -> Table:
+    device = snapshot.manifest.job.device
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for position, name in enumerate(rank_header(device)):
+        table.add_column(name, justify="left" if position == 1 else "right", no_wrap=True)
+    ranks = list(snapshot.ranks)
+    if len(ranks) > most_rows:
+        ranks.sort(key=lambda rank: (rank.status in IN_ORDER, rank.rank))
+    for rank in ranks[:most_rows]:
+        cells = rank_cells(rank, device)
+        table.add_row(*(Text(cell, style=_style(rank) if at == 1 else "") for at, cell in enumerate(cells)))
+    if len(ranks) > most_rows:
+        table.add_row("", Text(f"and {len(ranks) - most_rows} more ranks", style="dim"))
+    return table
+
+
+def _style(rank: RankState) -> str:
+    if rank.status in (RankStatus.RUNNING, RankStatus.DONE):
+        return "green"
+    if rank.status in (RankStatus.FAILED, RankStatus.SILENT, RankStatus.GONE):
+        return "red"
+    return "dim" if rank.status in IN_ORDER else "yellow"
+
+
+def _gpus(gpus: tuple[GpuReading, ...]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for position, name in enumerate(
+        ("GPU", "used GiB", "of GiB", "busy %", "W", "\N{DEGREE SIGN}C", "limits")
+    ):
+        table.add_column(name, justify="left" if position in (0, 6) else "right", no_wrap=True)
+    for gpu in gpus:
+        title = str(gpu.index) if gpu.slice_index is None else f"{gpu.index} slice {gpu.slice_index}"
+        limits = [reason for reason in gpu.throttle_reasons or [] if reason not in CALM_REASONS]
+        table.add_row(
+            title,
+            gib(gpu.used_bytes),
+            gib(gpu.total_bytes),
+            *(_whole(value) for value in (gpu.utilization_pct, gpu.power_w, gpu.temperature_c)),
+            Text("lost", style="red") if gpu.lost else Text(", ".join(limits), style="yellow"),
+        )
+    return table
+
+
+def _whole(value: float | None) -> str:
+    return "n/a" if value is None else f"{value:.0f}"
