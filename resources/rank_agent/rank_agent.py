@@ -994,26 +994,46 @@ class Watch:
             self._heartbeat_s = max(0.05, float(os.environ.get("RIDGELINE_HEARTBEAT_S", HEARTBEAT_S)))
         except ValueError:
             self._heartbeat_s = HEARTBEAT_S
+        self._next_beat_s = 0.0
+        self._pause = threading.Event()
+        self._thread: Optional[threading.Thread] = None
         self.cpu_ns = 0
 
     def start(self, skip_old_requests: bool) -> None:
         """Begins; a restarted rank must not answer what its predecessor was asked."""
         if skip_old_requests and os.path.exists(self._control):
             self._offset = os.path.getsize(self._control)
-        threading.Thread(target=self._run, name="ridgeline-agent", daemon=True).start()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(before=self.pause, after_in_parent=self.resume)
+        self.resume()
+
+    def pause(self) -> None:
+        """Ends the thread before a fork: a child must not inherit a lock that it holds."""
+        thread, self._thread = self._thread, None
+        if thread is not None and thread is not threading.current_thread():
+            self._pause.set()
+            thread.join(1.0)
+
+    def resume(self) -> None:
+        """Goes on in this process."""
+        if self._thread is None and not self._records.closed:
+            self._pause.clear()
+            self._thread = threading.Thread(target=self._run, name="ridgeline-agent", daemon=True)
+            self._thread.start()
 
     def _run(self) -> None:
-        next_s = time.monotonic()
+        cpu_ns = self.cpu_ns
         while not self._records.closed:
             try:
-                if time.monotonic() >= next_s:
-                    next_s = time.monotonic() + self._heartbeat_s
+                if time.monotonic() >= self._next_beat_s:
+                    self._next_beat_s = time.monotonic() + self._heartbeat_s
                     self._beat()
                 self._read_requests()
             except Exception as error:
                 self._records.problem("heartbeat", error)
-            self.cpu_ns = time.thread_time_ns()
-            time.sleep(min(TICK_S, self._heartbeat_s))
+            self.cpu_ns = cpu_ns + time.thread_time_ns()
+            if self._pause.wait(min(TICK_S, self._heartbeat_s)):
+                break
 
     def _beat(self) -> None:
         training = self._training
@@ -1163,14 +1183,14 @@ def load_script(path: str, module: types.ModuleType) -> Any:
     """
     from importlib.machinery import PathFinder, SourceFileLoader, SourcelessFileLoader
 
-    spec = PathFinder.find_spec("__main__", [path])
+    full = os.path.abspath(path)
+    spec = PathFinder.find_spec("__main__", [full])
     if spec is not None and spec.loader is not None:
-        set_search_path(path)
+        set_search_path(full)
         fill_main(module, spec)
         module.__package__ = ""
         loader: Any = spec.loader
         return loader.get_code("__main__")
-    full = os.path.abspath(path)
     if os.path.isdir(path):
         message = f"can't find '__main__' module in {full!r}"
         raise RefusedError(message, 1, FileNotFoundError(message))
@@ -1198,22 +1218,29 @@ def load_module(name: str, module: types.ModuleType) -> Any:
 
     set_search_path(os.getcwd())
     sys.argv[0] = "-m"
-    error = ModuleNotFoundError(f"No module named {name}", name=name)
+    message = f"No module named {name}"
+    error = ModuleNotFoundError(message, name=name)
     parent = name.rpartition(".")[0]
+    spec = None
     try:
         if parent:
             importlib.import_module(parent)
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.submodule_search_locations is not None:
             importlib.import_module(name)
+            message = (
+                f"No module named {name}.__main__; {name!r} is a package and cannot be directly executed"
+            )
             name += ".__main__"
             spec = importlib.util.find_spec(name)
     except ModuleNotFoundError as missing:
         if missing.name is None or not f"{name}.".startswith(f"{missing.name}."):
-            raise
-        spec, error = None, missing
+            raise  # an import inside the package failed
+        reason = f"({type(missing).__name__}: {missing})"
+        message = f"Error while finding module specification for {name!r} {reason}"
+        error = missing
     if spec is None or spec.loader is None:
-        raise RefusedError(str(error), 1, error)
+        raise RefusedError(message, 1, error)
     code = spec.loader.get_code(name)  # type: ignore[attr-defined]  # checked below
     if code is None:
         raise RefusedError(f"No code object available for {name}", 1, error)
