@@ -1,0 +1,294 @@
+"""What the commands print: tables, plain lines, lists, devices; from snapshots and stores made here."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from core.cli.arguments import split_launch
+from core.cli.devices import as_object, environment_problems
+from core.cli.launch import make_choice
+from core.cli.live import LiveDisplay, render
+from core.cli.plain import PlainDisplay, figures_line
+from core.cli.runs import list_runs
+from core.cli.summary import write_summary
+from core.errors import DashboardError
+from core.hardware.probe import Devices
+from core.hardware.readings import GpuInfo, GpuReading
+from core.runs.job import JobSpec
+from core.runs.manifest import Host, Manifest
+from core.runs.snapshot import Alert, RankState, RankStatus, RunSnapshot, Series
+from core.runs.store import RunFolder, RunStore, default_store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GIB = 2**30
+SECOND_NS = 1_000_000_000
+
+
+def job(**changes: Any) -> JobSpec:
+    spec = JobSpec(
+        title="tiny",
+        target="train.py",
+        interpreter="/usr/bin/python3",
+        working_folder="/",
+        ranks=2,
+        preset="tiny",
+    )
+    return replace(spec, arguments=("--steps", "200", "--steps", "40"), **changes)
+
+
+def series(*values: float) -> Series:
+    return Series(x=np.arange(len(values), dtype=np.float64), y=np.array(values))
+
+
+def snapshot(*ranks: RankState, **changes: Any) -> RunSnapshot:
+    spec = changes.pop("job", job())
+    manifest = Manifest(
+        schema=1,
+        id="20261129-120000-tiny-0001",
+        job=spec,
+        host=Host(name="here", platform="Linux", cpu_count=2, memory_bytes=8 * GIB),
+        created_ns=0,
+        started_ns=10 * SECOND_NS,
+        ended_ns=84 * SECOND_NS,
+        status=changes.pop("status", "done"),
+    )
+    fields: dict[str, Any] = {
+        "version": 1,
+        "manifest": manifest,
+        "alive": False,
+        "headline": "Training: step 40",
+        "ranks": ranks or tuple(rank(number) for number in range(2)),
+        "alerts": (),
+        "series": {
+            "loss": {0: series(6.9, 2.5), 1: series(7.0, float("nan"))},
+            "resident": {0: series(0.5, 0.75)},
+        },
+    }
+    return RunSnapshot(**(fields | changes))
+
+
+def rank(number: int, **changes: Any) -> RankState:
+    state = RankState(
+        rank=number,
+        status=RankStatus.RUNNING,
+        step=40,
+        loss=2.5 + number,
+        step_time_ns=108_200_000,
+        resident_bytes=GIB // 2,
+    )
+    return replace(state, **changes)
+
+
+def drawn(shown: RunSnapshot, most_rows: int = 20) -> str:
+    console = Console(file=io.StringIO(), width=110, markup=False, highlight=False, color_system=None)
+    console.print(render(shown, "Ctrl+C stops the job", most_rows))
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_live_table_has_a_row_a_rank_with_units() -> None:
+    lines = drawn(snapshot()).splitlines()
+    assert lines[0].startswith("01:14  Training: step 40")
+    assert "step 40 of 40" in lines[1]
+    assert lines[2].split() == ["rank", "state", "step", "loss", "step", "ms", "resident", "GiB"]
+    assert lines[3].split() == ["0", "running", "40", "2.5000", "108.2", "0.50"]
+    assert lines[-1].strip() == "Ctrl+C stops the job"
+
+
+def test_live_table_on_gpus_tells_three_memories_and_the_limits_of_a_card_apart() -> None:
+    """Case M01: allocated, reserved, the driver's figure; and the device's in its own table."""
+    gpu = GpuReading(
+        index=0,
+        uuid="GPU-0",
+        name="H100",
+        total_bytes=80 * GIB,
+        used_bytes=10 * GIB,
+        utilization_pct=50.0,
+        throttle_reasons=["Idle", "SW Power Cap"],
+    )
+    ranks = [rank(0, allocated_bytes=4 * GIB, reserved_bytes=6 * GIB, driver_bytes=None)]
+    lines = drawn(snapshot(*ranks, job=job(device="cuda"), gpus=(gpu,))).splitlines()
+    assert lines[3].split()[-3:] == ["4.00", "6.00", "n/a"]
+    (row,) = [line.split() for line in lines if "SW Power Cap" in line]
+    assert row[:6] == ["0", "10.00", "80.00", "50", "n/a", "n/a"]
+    assert "Idle" not in row
+
+
+def test_live_table_shows_ranks_in_trouble_first_when_there_are_many() -> None:
+    ranks = [rank(number) for number in range(64)]
+    ranks[50] = rank(50, status=RankStatus.SILENT)
+    text = drawn(snapshot(*ranks), most_rows=4)
+    assert text.splitlines()[3].split()[:2] == ["50", "silent"]
+    assert "and 60 more ranks" in text
+
+
+def test_text_of_a_job_is_never_interpreted() -> None:
+    """Case G14 in the terminal: no markup, no control characters."""
+    nasty = "[red]x[/red] \x1b[31m <b>hi</b> :smile:"
+    alert = Alert(key="a", level="error", t_ns=0, message=nasty)
+    text = drawn(snapshot(headline=nasty, alerts=(alert,)))
+    assert text.count("[red]x[/red] \\x1b[31m <b>hi</b> :smile:") == 2
+    assert "\x1b" not in text
+
+
+def test_live_display_leaves_the_last_table() -> None:
+    console = Console(file=io.StringIO(), width=100, force_terminal=True, markup=False, color_system=None)
+    display = LiveDisplay(console)
+    display.show(snapshot(), "note")
+    display.close()
+    assert isinstance(console.file, io.StringIO)
+    assert "running" in console.file.getvalue()
+
+
+def test_plain_lines_tell_what_is_new_once(capsys: pytest.CaptureFixture[str]) -> None:
+    display = PlainDisplay()
+    first = snapshot()
+    alert = Alert(key="nan 1", level="warn", t_ns=0, message="Rank 1: NaN loss at step 2")
+    second = snapshot(alerts=(alert,), version=2)
+    for shown in (first, first, second, second):
+        display.show(shown, "Ctrl+C stops the job")
+    display.show(second, "stopping; Ctrl+C again kills it")
+    assert capsys.readouterr().out.splitlines() == [
+        "01:14  Training: step 40  step 40 of 40  loss 2.500 to 3.500  step time 108.2 ms  "
+        "resident 0.50 to 0.50 GiB",
+        "01:14  warn: Rank 1: NaN loss at step 2",
+        "01:14  stopping; Ctrl+C again kills it",
+    ]
+
+
+def test_plain_figures_show_a_nan_and_no_figures_before_the_first_step() -> None:
+    assert "loss NaN" in figures_line(snapshot(rank(0), rank(1, loss=float("nan"))))
+    assert figures_line(snapshot(rank(0, step=None))) == ""
+
+
+def test_summary_tells_first_and_last_loss_and_peak(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_summary(RunFolder(tmp_path), snapshot())
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == "done after 01:14: Training: step 40"
+    assert lines[3].split() == ["0", "running", "40", "6.9000", "2.5000", "0.75"]
+    assert lines[4].split() == ["1", "running", "40", "7.0000", "NaN", "n/a"]
+    assert lines[-1] == f"Everything is in {tmp_path}"
+
+
+def test_summary_of_a_failure_holds_the_users_frames(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failed = rank(1, status=RankStatus.FAILED, traceback='File "train.py", line 3\nValueError: label 32001')
+    write_summary(
+        RunFolder(tmp_path), snapshot(rank(0), failed, status="failed", headline="rank 1: ValueError")
+    )
+    text = capsys.readouterr().out
+    assert "failed after 01:14: rank 1: ValueError" in text
+    assert 'rank 1:\n  File "train.py", line 3\n  ValueError: label 32001\n' in text
+
+
+def test_runs_are_listed_newest_first(capsys: pytest.CaptureFixture[str]) -> None:
+    store = default_store()
+    older = store.create(job(title="older"))
+    newer = store.create(job(title="newer"))
+    list_runs(as_json=True, limit=None)
+    found = json.loads(capsys.readouterr().out)
+    assert {entry["id"] for entry in found} == {older.id, newer.id}
+    assert found == sorted(found, key=lambda entry: str(entry["id"]), reverse=True)
+    assert found[0].keys() >= {"id", "status", "ranks", "started", "script"}
+    assert (found[0]["ranks"], found[0]["script"]) == (2, "train.py")
+    assert found[0]["started"].endswith("Z")
+    list_runs(as_json=False, limit=1)
+    header, row = capsys.readouterr().out.splitlines()
+    assert header.split()[:3] == ["id", "status", "ranks"]
+    assert row.split()[0] == found[0]["id"]
+
+
+def test_broken_run_is_told_and_the_list_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+    store = RunStore(default_store().root)
+    broken = store.create(job(title="broken"))
+    whole = store.create(job(title="whole"))
+    broken.manifest_path.write_text("{")
+    list_runs(as_json=False, limit=None)
+    text = capsys.readouterr().out
+    assert whole.id in text
+    assert f"skipped {broken.id}: " in text
+    list_runs(as_json=True, limit=None)
+    assert [entry["id"] for entry in json.loads(capsys.readouterr().out)] == [whole.id]
+
+
+def gpus(count: int, name: str = "H100") -> tuple[GpuInfo, ...]:
+    return tuple(
+        GpuInfo(index=i, uuid=f"GPU-{i:08d}", name=name, pci_bus_id=f"00000000:{i:02d}:00.0")
+        for i in range(count)
+    )
+
+
+def test_script_takes_a_rank_a_gpu_and_the_active_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python = tmp_path / "venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text("")
+    python.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    words = split_launch("main.py", ["--env", "A=1", "my train.py", "--lr", "$x;"])
+    devices = Devices(gpus=gpus(4))
+    environment = {"CUDA_VISIBLE_DEVICES": "2,0", "VIRTUAL_ENV": str(tmp_path / "venv")}
+    spec = make_choice(words, devices, environment).spec
+    assert (spec.device, spec.ranks) == ("cuda", 2)
+    assert spec.interpreter == str(python)
+    assert spec.target == str(tmp_path / "my train.py")
+    assert spec.arguments == ("--lr", "$x;")
+    assert spec.environment == {"A": "1"}
+    assert spec.working_folder == str(tmp_path)
+    assert spec.title == "my train.py"
+
+
+def test_script_without_a_gpu_runs_on_one_cpu_rank() -> None:
+    spec = make_choice(split_launch("main.py", ["-m", "pkg.train"]), Devices(), {}).spec
+    assert (spec.device, spec.ranks, spec.target, spec.is_module) == ("cpu", 1, "pkg.train", True)
+
+
+def test_preset_with_options_and_arguments() -> None:
+    words = split_launch("main.py", ["--preset", "tiny", "--nproc", "3", "--device", "cpu", "--steps", "7"])
+    choice = make_choice(words, Devices(gpus=gpus(4)), {})
+    assert (choice.spec.preset, choice.spec.ranks, choice.spec.device) == ("tiny", 3, "cpu")
+    assert choice.spec.arguments[-2:] == ("--steps", "7")
+    assert "3 CPU ranks" in choice.why
+
+
+def test_unknown_preset_is_refused() -> None:
+    with pytest.raises(DashboardError) as caught:
+        make_choice(split_launch("main.py", ["--preset", "huge"]), Devices(), {})
+    assert caught.value.message == "There is no preset huge."
+    assert "seed, tiny" in caught.value.hint
+
+
+def test_hidden_gpus_and_an_open_order_are_problems() -> None:
+    devices = Devices(gpus=(*gpus(1, "H100"), *gpus(2, "RTX 4090")[1:]))
+    problems = environment_problems(devices, {"CUDA_VISIBLE_DEVICES": "1"})
+    assert [problem.code for problem in problems] == ["gpus_hidden", "gpu_order"]
+    assert "hides 1 of 2 GPUs" in problems[0].message
+    assert environment_problems(devices, {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}) == []
+
+
+def test_devices_as_an_object_keep_facts_and_figures_apart() -> None:
+    reading = GpuReading(index=0, uuid="GPU-00000000", name="H100", total_bytes=80 * GIB, used_bytes=0)
+    found = as_object(Devices(gpus=gpus(1), readings=(reading,), driver="575.1", cuda="12.9"), [])
+    assert found["vulkan"] is None
+    assert found["metal"] is None
+    (gpu,) = json.loads(json.dumps(found["gpus"]))
+    assert (gpu["index"], gpu["name"], gpu["now"]["used_bytes"], gpu["now"]["fan_pct"]) == (
+        0,
+        "H100",
+        0,
+        None,
+    )
+    assert "uuid" not in gpu["now"]
