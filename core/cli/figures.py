@@ -66,9 +66,9 @@ def planned_steps(job: JobSpec) -> int | None:
     return None
 
 
-def newest_step(ranks: Sequence[RankState]) -> int | None:
-    """Return the newest step that any rank has ended."""
-    return max((rank.step for rank in ranks if rank.step is not None), default=None)
+def steps_done(ranks: Sequence[RankState]) -> int:
+    """Return how many steps every rank has ended; they are counted from 0."""
+    return min((-1 if rank.step is None else rank.step for rank in ranks), default=-1) + 1
 
 
 def span(values: Sequence[float | None]) -> str:

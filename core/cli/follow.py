@@ -21,13 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from types import FrameType
 
+    from core.runs.manifest import Status
     from core.runs.snapshot import RunSnapshot
     from core.runs.store import RunFolder
 
 FAILED = 3
 POLL_S = 0.1
-SETTLE_POLLS = 3
-"""Looks without news after the end before everything counts as read."""
 LOST_AFTER_S = 3.0
 """How long a supervisor may be gone before a run without an end counts as lost."""
 
@@ -83,22 +82,30 @@ def follow(folder: RunFolder, *, owner: bool) -> int:
             snapshot = _watch(monitor, folder, display, interrupts, owner=owner)
         finally:
             display.close()
-    if not _has_ended(snapshot):
+    status = end_status(snapshot)
+    if status is None:
         write_line(f"The run goes on. Follow it again with `attach {folder.id}`.")
         return 0
-    write_summary(folder, snapshot)
-    if owner and interrupts.first is not None and snapshot.manifest.status != "done":
+    write_summary(folder, snapshot, status)
+    if owner and interrupts.first is not None and status != "done":
         return 128 + interrupts.first
-    return 0 if snapshot.manifest.status == "done" else FAILED
+    return 0 if status == "done" else FAILED
+
+
+def end_status(snapshot: RunSnapshot) -> Status | None:
+    """Return how a run has ended; None while it goes on. Without an end and a supervisor it is lost."""
+    status = snapshot.manifest.status
+    if status in ENDED:
+        return status
+    return None if snapshot.alive else "lost"
 
 
 def _watch(
     monitor: RunMonitor, folder: RunFolder, display: Display, interrupts: Interrupts, *, owner: bool
 ) -> RunSnapshot:
+    """Show the run until it has ended and all is read, or until Ctrl+C leaves it alone."""
     asked = 0
-    lost_since_s: float | None = None
-    settled = 0
-    version = -1
+    alive_s = time.monotonic()
     while True:
         snapshot = monitor.poll()
         if interrupts.count > asked:
@@ -107,21 +114,13 @@ def _watch(
             asked = interrupts.count
             _ask_to_stop(folder, now=asked > 1)
         display.show(snapshot, _note(asked, owner=owner))
-        settled = settled + 1 if snapshot.version == version else 0
-        version = snapshot.version
-        if _has_ended(snapshot) and settled >= SETTLE_POLLS:
-            return snapshot
         if snapshot.alive:
-            lost_since_s = None
-        elif lost_since_s is None:
-            lost_since_s = time.monotonic()
-        elif time.monotonic() - lost_since_s > LOST_AFTER_S and settled >= SETTLE_POLLS:
+            alive_s = time.monotonic()
+        # The supervisor may have written its end between the look at the manifest and at its process.
+        may_be_lost = time.monotonic() - alive_s > LOST_AFTER_S
+        if not monitor.behind and (snapshot.manifest.status in ENDED or may_be_lost):
             return snapshot
         time.sleep(POLL_S)
-
-
-def _has_ended(snapshot: RunSnapshot) -> bool:
-    return snapshot.manifest.status in ENDED or not snapshot.alive
 
 
 def _ask_to_stop(folder: RunFolder, *, now: bool) -> None:

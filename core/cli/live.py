@@ -15,10 +15,10 @@ from core.cli.figures import (
     IN_ORDER,
     elapsed_s,
     headline,
-    newest_step,
     planned_steps,
     rank_cells,
     rank_header,
+    steps_done,
 )
 from core.files import printable
 from core.hardware.readings import CALM_REASONS
@@ -89,13 +89,13 @@ def _title(snapshot: RunSnapshot) -> Text:
 
 def _progress(snapshot: RunSnapshot) -> RenderableType:
     planned = planned_steps(snapshot.manifest.job)
-    step = newest_step(snapshot.ranks)
+    done = steps_done(snapshot.ranks)
     if planned is None:
         return Text("")
     row = Table.grid(padding=(0, 1))
     row.add_row(
-        ProgressBar(total=planned, completed=min(step or 0, planned), width=40),
-        f"step {format_count(step or 0)} of {format_count(planned)}",
+        ProgressBar(total=planned, completed=min(done, planned), width=40),
+        f"{format_count(done)} of {format_count(planned)} steps",
     )
     return row
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from core.runs.snapshot import RankState, RunSnapshot
 
 INTERVAL_S = 5.0
+DIGITS = re.compile(r"[\d,.]+")
+"""Taken out before two headlines are compared: a step that grows is no news."""
 
 
 class PlainDisplay:
@@ -36,13 +39,16 @@ class PlainDisplay:
         for alert in snapshot.alerts:
             if alert.key not in self._alerts:
                 self._alerts.add(alert.key)
+                if alert.message == snapshot.headline:
+                    continue  # the line below tells it
                 write_line(f"{clock}  {alert.level}: {printable(alert.message)}")
         figures = figures_line(snapshot)
+        words = DIGITS.sub("", headline(snapshot))
         is_due = time.monotonic() >= self._next_s and figures != self._figures
-        if is_due or headline(snapshot) != self._headline:
-            self._headline, self._figures = headline(snapshot), figures
+        if is_due or words != self._headline:
+            self._headline, self._figures = words, figures
             self._next_s = time.monotonic() + INTERVAL_S
-            write_line(f"{clock}  {self._headline}" + (f"  {figures}" if figures else ""))
+            write_line(f"{clock}  {headline(snapshot)}" + (f"  {figures}" if figures else ""))
 
     def close(self) -> None:
         """Nothing is left open."""
@@ -58,7 +64,7 @@ def figures_line(snapshot: RunSnapshot) -> str:
     slowest_ns = max((rank.step_time_ns for rank in ranks if rank.step_time_ns is not None), default=None)
     kind, memory = _memory(ranks, snapshot.manifest.job.device)
     parts = [
-        f"step {format_count(min(steps))}" + (f" of {format_count(planned)}" if planned else ""),
+        f"step {format_count(min(steps))}" + (f" ({min(steps) + 1} of {planned})" if planned else ""),
         f"loss {span([rank.loss for rank in ranks])}",
         f"step time {format_duration_ns(slowest_ns)}",
         f"{kind} {gib(min(memory))} to {gib(max(memory))} GiB" if memory else f"{kind} n/a",

@@ -4,31 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from core.cli.figures import elapsed_s, headline
 from core.cli.output import columns, write_line
 from core.files import printable
 from core.units import format_count, format_elapsed, format_number, gib
 
 if TYPE_CHECKING:
+    from core.runs.manifest import Status
     from core.runs.snapshot import RankState, RunSnapshot
     from core.runs.store import RunFolder
 
 
-def write_summary(folder: RunFolder, snapshot: RunSnapshot) -> None:
-    """Print how the run ended, each rank's steps, losses and peak memory, and where everything lies."""
+def write_summary(folder: RunFolder, snapshot: RunSnapshot, status: Status) -> None:
+    """Print how the run ended, each rank's losses and peak memory, and where everything lies."""
     write_line()
-    ended = snapshot.manifest.status
-    write_line(f"{ended} after {format_elapsed(elapsed_s(snapshot))}: {headline(snapshot)}")
+    write_line(f"{status} after {format_elapsed(elapsed_s(snapshot))}: {headline(snapshot)}")
     device = snapshot.manifest.job.device
     peak = "peak allocated GiB" if device == "cuda" else "peak resident GiB"
-    header = ["rank", "state", "steps", "first loss", "last loss", peak]
+    header = ["rank", "state", "last step", "first loss", "last loss", peak]
     rows = [_cells(rank, snapshot, device) for rank in snapshot.ranks]
     for line in columns(header, rows, "rlrrrr"):
         write_line(line)
     for message in _troubles(snapshot):
         write_line(message)
     failed = [rank for rank in snapshot.ranks if rank.traceback]
-    if failed and ended != "done":
+    if failed and status != "done":
         write_line(f"rank {failed[0].rank}:")
         for line in (failed[0].traceback or "").splitlines():
             write_line(f"  {printable(line)}")
@@ -40,16 +42,14 @@ def write_summary(folder: RunFolder, snapshot: RunSnapshot) -> None:
 
 def _cells(rank: RankState, snapshot: RunSnapshot, device: str) -> list[str]:
     losses = snapshot.series.get("loss", {}).get(rank.rank)
-    has_losses = losses is not None and len(losses.y) > 0
-    first = format_number(float(losses.y[0])) if losses is not None and has_losses else "n/a"
-    last = format_number(float(losses.y[-1])) if losses is not None and has_losses else "n/a"
-    peak = rank.peak_bytes
-    if device != "cuda":
-        resident = snapshot.series.get("resident", {}).get(rank.rank)
-        if resident is not None and len(resident.y) > 0:
-            peak_gib = f"{float(resident.y.max()):.2f}"
-            return [str(rank.rank), rank.status.value, format_count(rank.step), first, last, peak_gib]
-    return [str(rank.rank), rank.status.value, format_count(rank.step), first, last, gib(peak)]
+    ends = ["n/a", "n/a"]
+    if losses is not None and len(losses.y) > 0:
+        ends = [format_number(float(losses.y[0])), format_number(float(losses.y[-1]))]
+    peak = gib(rank.peak_bytes)
+    resident = snapshot.series.get("resident", {}).get(rank.rank)
+    if device != "cuda" and resident is not None and np.isfinite(resident.y).any():
+        peak = f"{float(np.nanmax(resident.y)):.2f}"
+    return [str(rank.rank), rank.status.value, format_count(rank.step), *ends, peak]
 
 
 def _troubles(snapshot: RunSnapshot) -> list[str]:

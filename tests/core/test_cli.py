@@ -65,7 +65,7 @@ def snapshot(*ranks: RankState, **changes: Any) -> RunSnapshot:
         "version": 1,
         "manifest": manifest,
         "alive": False,
-        "headline": "Training: step 40",
+        "headline": "Training: step 29",
         "ranks": ranks or tuple(rank(number) for number in range(2)),
         "alerts": (),
         "series": {
@@ -80,7 +80,7 @@ def rank(number: int, **changes: Any) -> RankState:
     state = RankState(
         rank=number,
         status=RankStatus.RUNNING,
-        step=40,
+        step=29,
         loss=2.5 + number,
         step_time_ns=108_200_000,
         resident_bytes=GIB // 2,
@@ -97,10 +97,10 @@ def drawn(shown: RunSnapshot, most_rows: int = 20) -> str:
 
 def test_live_table_has_a_row_a_rank_with_units() -> None:
     lines = drawn(snapshot()).splitlines()
-    assert lines[0].startswith("01:14  Training: step 40")
-    assert "step 40 of 40" in lines[1]
+    assert lines[0].startswith("01:14  Training: step 29")
+    assert "30 of 40 steps" in lines[1]
     assert lines[2].split() == ["rank", "state", "step", "loss", "step", "ms", "resident", "GiB"]
-    assert lines[3].split() == ["0", "running", "40", "2.5000", "108.2", "0.50"]
+    assert lines[3].split() == ["0", "running", "29", "2.5000", "108.2", "0.50"]
     assert lines[-1].strip() == "Ctrl+C stops the job"
 
 
@@ -154,11 +154,12 @@ def test_plain_lines_tell_what_is_new_once(capsys: pytest.CaptureFixture[str]) -
     first = snapshot()
     alert = Alert(key="nan 1", level="warn", t_ns=0, message="Rank 1: NaN loss at step 2")
     second = snapshot(alerts=(alert,), version=2)
-    for shown in (first, first, second, second):
+    later = snapshot(headline="Training: step 30", version=2)
+    for shown in (first, first, later, second, second):
         display.show(shown, "Ctrl+C stops the job")
     display.show(second, "stopping; Ctrl+C again kills it")
     assert capsys.readouterr().out.splitlines() == [
-        "01:14  Training: step 40  step 40 of 40  loss 2.500 to 3.500  step time 108.2 ms  "
+        "01:14  Training: step 29  step 29 (30 of 40)  loss 2.500 to 3.500  step time 108.2 ms  "
         "resident 0.50 to 0.50 GiB",
         "01:14  warn: Rank 1: NaN loss at step 2",
         "01:14  stopping; Ctrl+C again kills it",
@@ -173,11 +174,11 @@ def test_plain_figures_show_a_nan_and_no_figures_before_the_first_step() -> None
 def test_summary_tells_first_and_last_loss_and_peak(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write_summary(RunFolder(tmp_path), snapshot())
+    write_summary(RunFolder(tmp_path), snapshot(), "done")
     lines = capsys.readouterr().out.splitlines()
-    assert lines[1] == "done after 01:14: Training: step 40"
-    assert lines[3].split() == ["0", "running", "40", "6.9000", "2.5000", "0.75"]
-    assert lines[4].split() == ["1", "running", "40", "7.0000", "NaN", "n/a"]
+    assert lines[1] == "done after 01:14: Training: step 29"
+    assert lines[3].split() == ["0", "running", "29", "6.9000", "2.5000", "0.75"]
+    assert lines[4].split() == ["1", "running", "29", "7.0000", "NaN", "n/a"]
     assert lines[-1] == f"Everything is in {tmp_path}"
 
 
@@ -185,9 +186,8 @@ def test_summary_of_a_failure_holds_the_users_frames(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     failed = rank(1, status=RankStatus.FAILED, traceback='File "train.py", line 3\nValueError: label 32001')
-    write_summary(
-        RunFolder(tmp_path), snapshot(rank(0), failed, status="failed", headline="rank 1: ValueError")
-    )
+    ended = snapshot(rank(0), failed, status="failed", headline="rank 1: ValueError")
+    write_summary(RunFolder(tmp_path), ended, "failed")
     text = capsys.readouterr().out
     assert "failed after 01:14: rank 1: ValueError" in text
     assert 'rank 1:\n  File "train.py", line 3\n  ValueError: label 32001\n' in text
