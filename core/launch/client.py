@@ -213,7 +213,7 @@ def end_left_behind(item: LeftBehind) -> tuple[ProcessIdentity, ...]:
         item.manifest,
         status="lost",
         ended_ns=time.time_ns(),
-        summary=f"The supervisor ended unexpectedly; {ended} processes were ended later.",
+        summary=f"The supervisor ended unexpectedly; {ended} processes were ended later",
     )
     with contextlib.suppress(OSError, DashboardError):
         write_manifest(item.folder.path, manifest)

@@ -11,12 +11,15 @@ import os
 import re
 import signal
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
 
 from core.files import printable
+from core.runs.failures import first_failure
+from core.runs.manifest import Manifest
+from core.runs.rank_facts import RaisedError, RankFacts
 from core.runs.store import RunFolder
 from core.telemetry.events import RankEnded, RankEvent, RankException, RankStarted
 
@@ -29,11 +32,6 @@ _TORCHRUN_FAILURE = re.compile(
     r"\s*exitcode\s*:\s*(?P<code>-?\d+) \(pid: (?P<pid>\d+)\)",
     re.MULTILINE,
 )
-_SECONDARY = re.compile(
-    r"Connection (closed|reset)|Broken pipe|Connection refused|ncclRemoteError|DistNetworkError"
-    r"|[Tt]imed ?out|Timeout|recvBytes|remote process exited",
-)
-_ASKED_TO_END = (-signal.SIGTERM, -signal.SIGINT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,11 +40,17 @@ class RankEnd:
 
     Attributes:
         exit_code: None if nothing tells it; negative is a signal.
+        last_sign_ns: Unix time of its newest record, None if it never wrote one.
+        ended_ns: Unix time at which its script ended, if it did.
+        blamed: torchrun saw it fail first.
     """
 
     rank: int
-    exit_code: int | None
-    exception: RankException | None
+    exit_code: int | None = None
+    exception: RankException | None = None
+    last_sign_ns: int | None = None
+    ended_ns: int | None = None
+    blamed: bool = False
 
 
 def read_ends(
@@ -60,41 +64,48 @@ def read_ends(
         reaped: Exit codes of processes that the supervisor waited for itself, by pid.
         launcher_exit_code: Of torchrun, which is 0 only if every rank's is.
     """
-    reported = {
-        int(match["rank"]): (int(match["pid"]), int(match["code"]))
-        for match in _TORCHRUN_FAILURE.finditer(_tail(folder.launcher_log).decode("utf-8", "replace"))
-    }
+    reports = _read_reports(_tail(folder.launcher_log).decode("utf-8", "replace"))
     return [
-        _read_end(folder.rank_file(rank), rank, reaped, reported.get(rank), launcher_exit_code)
+        _read_end(folder.rank_file(rank), rank, reaped, reports.get(rank), launcher_exit_code)
         for rank in range(ranks)
     ]
 
 
-def summarize_failure(folder: RunFolder, ends: list[RankEnd], launcher_exit_code: int | None) -> str:
-    """Returns one line on what failed first.
+def summarize_failure(
+    folder: RunFolder, ends: list[RankEnd], manifest: Manifest, launcher_exit_code: int | None
+) -> str:
+    """Returns one line on what failed first, in the words that the window uses for it."""
+    if launcher_exit_code is None or launcher_exit_code < 0:
+        return f"torchrun {describe_exit(launcher_exit_code)}"
+    failure = first_failure(
+        [_facts(end) for end in ends],
+        replace(manifest, launcher_exit_code=launcher_exit_code),
+        blamed=next((end.rank for end in ends if end.blamed), None),
+        launcher_error=_last_line(folder.launcher_log),
+    )
+    return failure.message if failure is not None else f"torchrun {describe_exit(launcher_exit_code)}"
 
-    A rank that a signal ended without a word comes before the errors that this
-    caused on others; among errors the earliest that is no broken connection counts.
-    """
-    silent = [
-        end
-        for end in ends
-        if end.exit_code is not None
-        and end.exit_code < 0
-        and end.exit_code not in _ASKED_TO_END
-        and end.exception is None
-    ]
-    raised = [end for end in ends if end.exception is not None]
-    raised.sort(key=lambda end: (_is_secondary(end), end.exception.t_ns if end.exception else 0))
-    if raised and (not silent or not _is_secondary(raised[0])):
-        return _describe_exception(raised[0])
-    if silent:
-        return f"Rank {silent[0].rank} {describe_exit(silent[0].exit_code)}."
-    odd = [end for end in ends if end.exit_code not in (0, None, *_ASKED_TO_END)]
-    if odd:
-        return f"Rank {odd[0].rank} {describe_exit(odd[0].exit_code)}."
-    said = _last_line(folder.launcher_log) if launcher_exit_code and launcher_exit_code > 0 else ""
-    return f"torchrun {describe_exit(launcher_exit_code)}{': ' + said if said else ''}."
+
+def _facts(end: RankEnd) -> RankFacts:
+    error = end.exception
+    raised = None
+    if error is not None:
+        raised = RaisedError(
+            type=error.type,
+            message=printable(error.message.strip().split("\n", 1)[0]),
+            step=error.step if error.step > 0 else None,
+            t_ns=error.t_ns,
+            out_of_memory=error.out_of_memory,
+        )
+    return RankFacts(
+        rank=end.rank,
+        started=end.last_sign_ns is not None,
+        process_gone=True,
+        error=raised,
+        exit_code=end.exit_code,
+        heartbeat_ns=end.last_sign_ns,
+        ended_ns=end.ended_ns,
+    )
 
 
 def describe_exit(code: int | None) -> str:
@@ -111,34 +122,52 @@ def describe_exit(code: int | None) -> str:
         return f"killed by signal {-code}"
 
 
+@dataclass(frozen=True, slots=True)
+class _Report:
+    """What torchrun printed on a rank that failed."""
+
+    pid: int
+    exit_code: int
+    first: bool
+
+
+def _read_reports(text: str) -> dict[int, _Report]:
+    """Reads torchrun's table of failures; what it saw first stands last, under a title.
+
+    Source: torch/distributed/elastic/multiprocessing/errors, ChildFailedError.format_msg, 2.4 to 2.13.
+    """
+    root = text.rfind("Root Cause (first observed failure):")
+    return {
+        int(match["rank"]): _Report(int(match["pid"]), int(match["code"]), 0 <= root < match.start())
+        for match in _TORCHRUN_FAILURE.finditer(text)
+    }
+
+
 def _read_end(
     path: Path,
     rank: int,
     reaped: Mapping[int, int],
-    reported: tuple[int, int] | None,
+    report: _Report | None,
     launcher_exit_code: int | None,
 ) -> RankEnd:
-    started: RankStarted | None = None
-    ended: RankEnded | None = None
-    exception: RankException | None = None
+    end = RankEnd(rank=rank)
+    pid = None
     for event in _read_events(path):
         match event:
             case RankStarted():
-                started, ended, exception = event, None, None
+                end, pid = RankEnd(rank=rank), event.pid
             case RankEnded():
-                ended = event
-            case RankException():
-                exception = exception or event
+                end = replace(end, exit_code=event.exit_code, ended_ns=event.t_ns)
+            case RankException() if end.exception is None:
+                end = replace(end, exception=event)
             case _:
                 pass
-    code = ended.exit_code if ended is not None else None
-    if reported is not None and (started is None or started.pid == reported[0]):
-        code = reported[1]
-    if started is not None and started.pid in reaped:
-        code = reaped[started.pid]
-    if launcher_exit_code == 0:
-        code = 0
-    return RankEnd(rank=rank, exit_code=code, exception=exception)
+        end = replace(end, last_sign_ns=event.t_ns)
+    if report is not None and pid in (None, report.pid):
+        end = replace(end, exit_code=report.exit_code, blamed=report.first)
+    if pid is not None and pid in reaped:
+        end = replace(end, exit_code=reaped[pid])
+    return replace(end, exit_code=0) if launcher_exit_code == 0 else end
 
 
 def _read_events(path: Path) -> list[RankEvent]:
@@ -178,19 +207,3 @@ def _tail(path: Path) -> bytes:
 def _last_line(path: Path) -> str:
     lines = [line for line in _tail(path).decode("utf-8", "replace").splitlines() if line.strip(" =-")]
     return printable(lines[-1].strip()).rstrip(".")[:_LINE_CHARACTERS] if lines else ""
-
-
-def _is_secondary(end: RankEnd) -> bool:
-    """Tells whether an error is what the death of another rank looks like."""
-    error = end.exception
-    return error is not None and _SECONDARY.search(f"{error.type}: {error.message}") is not None
-
-
-def _describe_exception(end: RankEnd) -> str:
-    error = end.exception
-    assert error is not None
-    first_line = printable(error.message.strip().split("\n", 1)[0])[:_LINE_CHARACTERS]
-    step = f" at step {error.step}" if error.step > 0 else ""
-    if error.out_of_memory:
-        return f"Rank {end.rank} ran out of memory{step}: {first_line}"
-    return f"Rank {end.rank} failed{step}: {error.type}: {first_line}"

@@ -78,9 +78,9 @@ def _parents() -> Iterator[tuple[int, int]]:
     if sys.platform == "linux":
         for name in os.listdir("/proc"):
             if name.isdigit():
-                with contextlib.suppress(OSError):
+                with contextlib.suppress(OSError, IndexError):
                     text = Path(f"/proc/{name}/stat").read_bytes()
-                    yield int(name), int(text[text.rindex(b")") + 2 :].split()[1])
+                    yield int(name), int(text.rpartition(b")")[2].split()[1])
         return
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):

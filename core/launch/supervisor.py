@@ -25,7 +25,7 @@ from core.launch import ending, outcome, processes
 from core.launch.command import build_launch
 from core.launch.detach import detach
 from core.launch.record import Recorder
-from core.runs.identity import create_time_s, identity
+from core.runs.identity import identity
 from core.runs.manifest import ProcessIdentity, Status
 from core.runs.store import RunFolder
 from core.telemetry.events import (
@@ -81,7 +81,7 @@ class Supervisor:
         self._launcher_exit_code: int | None = None
         self._sampler: subprocess.Popen[bytes] | None = None
         self._reaped: dict[int, int] = {}
-        self._known: set[tuple[int, float]] = set()
+        self._known: set[ProcessIdentity] = set()
         self._living: list[ProcessIdentity] = []
         self._ladder: ending.Ladder | None = None
         self._signalled = False
@@ -176,16 +176,17 @@ class Supervisor:
                 umask=self._umask,
             )
         except (OSError, ValueError) as error:
-            self._recorder.update(summary=f"{self._job.interpreter} cannot be started: {error}.")
+            self._recorder.update(summary=f"{self._job.interpreter} cannot be started: {error}")
             return False
         finally:
             os.close(log)
         pid = self._launcher.pid
-        self._launcher_identity = identity(pid)
-        created_s = create_time_s(pid) or 0.0
-        self._known.add((pid, created_s))
+        self._launcher_identity = launcher = identity(pid)
+        if launcher is not None:
+            self._known.add(launcher)
+        created_s = launcher.create_time_s if launcher is not None else 0.0
         self._recorder.write(LauncherStarted, pid=pid, create_time_s=created_s)
-        self._recorder.update(launcher=self._launcher_identity)
+        self._recorder.update(launcher=launcher)
         return True
 
     def _start_sampler(self) -> None:
@@ -266,14 +267,15 @@ class Supervisor:
         self._next_scan_s = now_s + (_SCAN_EARLY_S if early else _SCAN_S)
         without = [self._sampler.pid] if self._sampler is not None else []
         self._living = processes.descendants(os.getpid(), without=without)
-        new = [
-            (process.pid, process.create_time_s)
-            for process in self._living
-            if (process.pid, process.create_time_s) not in self._known
-        ]
+        if sys.platform != "linux":
+            # No subreaper there: what lost its parent is only known from before.
+            lost = self._known - set(self._living)
+            self._living += [process for process in lost if processes.is_alive(process)]
+        new = [process for process in self._living if process not in self._known]
         if new:
             self._known.update(new)
-            self._recorder.write(Processes, started=new)
+            started = [(process.pid, process.create_time_s) for process in new]
+            self._recorder.write(Processes, started=started)
 
     def _send(self, why: ending.Why, rung: ending.Rung) -> None:
         targets = self._living
@@ -342,18 +344,19 @@ class Supervisor:
         return "done" if self._launcher_exit_code == 0 else "failed"
 
     def _summary(self, status: Status, ends: list[outcome.RankEnd]) -> str:
-        left = f" {len(self._living)} processes do not die." if self._living else ""
+        left = f"; {len(self._living)} processes do not die" if self._living else ""
         if status == "stopped":
             if self._launcher is None:
-                return "Stopped before it started."
+                return "Stopped before it started"
             killed = f"; {len(self._killed)} processes had to be killed" if self._killed else ""
-            return f"Stopped{killed}.{left}"
+            return f"Stopped{killed}{left}"
         if status == "done":
             ranks = "1 rank" if self._job.ranks == 1 else f"All {self._job.ranks} ranks"
-            return f"{ranks} ended with exit code 0.{left}"
+            return f"{ranks} ended with exit code 0{left}"
         if self._launcher is None:
             return self._recorder.manifest.summary
-        return outcome.summarize_failure(self._folder, ends, self._launcher_exit_code) + left
+        manifest = self._recorder.manifest
+        return outcome.summarize_failure(self._folder, ends, manifest, self._launcher_exit_code) + left
 
     def _end_sampler(self) -> None:
         """Ends the GPU sampler; one that hangs in the driver is not waited for."""

@@ -53,7 +53,9 @@ def _create_time_linux(pid: int) -> float | None:
         text = Path(f"/proc/{pid}/stat").read_bytes()
     except OSError:
         return None
-    fields = text[text.rindex(b")") + 2 :].split()
+    fields = text.rpartition(b")")[2].split()
+    if len(fields) <= _STARTTIME:
+        return None
     if fields[_STATE] in (b"Z", b"X", b"x"):
         return None
     return int(fields[_STARTTIME]) / os.sysconf("SC_CLK_TCK")

@@ -196,7 +196,7 @@ def test_graceful_script_gets_one_interrupt_and_the_time_to_save(
     known = lab.pids("graceful")
     request_stop(folder)
     manifest = ended(folder)
-    assert (manifest.status, manifest.summary) == ("stopped", "Stopped.")
+    assert (manifest.status, manifest.summary) == ("stopped", "Stopped")
     assert [event["signal"] for event in events(folder, "signal")] == ["SIGINT"]
     for rank in range(2):
         assert folder.log_file(rank, "out").read_text() == "saved\n"
@@ -238,7 +238,7 @@ def test_rank_that_is_killed_ends_the_job_and_is_named(lab: Lab) -> None:
     manifest = ended(folder)
     assert manifest.status == "failed"
     assert manifest.exit_codes == {0: -15, 1: -9}
-    assert manifest.summary == "Rank 1 killed by signal 9 (often out of memory)."
+    assert manifest.summary == "Rank 1 killed by signal 9 (often out of memory)"
     assert events(folder, "signal") == []
 
 
@@ -278,7 +278,7 @@ def test_two_jobs_side_by_side_on_taken_ports(lab: Lab) -> None:
     (lab.work / "go").touch()
     manifest = ended(second)
     assert (manifest.status, manifest.exit_codes) == ("done", {0: 0, 1: 0})
-    assert manifest.summary == "All 2 ranks ended with exit code 0."
+    assert manifest.summary == "All 2 ranks ended with exit code 0"
     assert "Loss: 1.0" in second.log_file(0, "out").read_text()
     assert "not destroyed" in second.log_file(1, "err").read_text()
     assert first.log_file(0, "out").read_text() == ""
@@ -293,7 +293,7 @@ def test_exit_code_after_all_is_well(lab: Lab) -> None:
     folder = launch(replace(job, arguments=("three", "3")), lab.store)
     manifest = ended(folder)
     assert (manifest.status, manifest.exit_codes, manifest.launcher_exit_code) == ("failed", {0: 3}, 1)
-    assert manifest.summary == "Rank 0 ended with exit code 3."
+    assert manifest.summary == "Rank 0 ended with exit code 3"
 
 
 LEFTOVER = (
@@ -337,7 +337,27 @@ def test_killed_supervisor_and_what_it_left(lab: Lab) -> None:
     assert alive(known) == []
     assert left_behind(lab.store) == []
     assert folder.read().status == "lost"
-    assert folder.read().summary == "The supervisor ended unexpectedly; 6 processes were ended later."
+    assert folder.read().summary == "The supervisor ended unexpectedly; 6 processes were ended later"
+
+
+def test_handed_cases(lab: Lab, shared_cases: Path) -> None:
+    """Cases L01 and L07 as they were handed, side by side."""
+    folders = {}
+    for case in ("L01_stubborn", "L07_rank_killed"):
+        job = replace(lab.job(case, ""), target=str(shared_cases / f"{case}.py"), arguments=())
+        folders[case] = launch(job, lab.store)
+    stubborn, killed = folders.values()
+    logs = [stubborn.log_file(rank, "out") for rank in (0, 1)]
+    until(lambda: all(log.exists() and b"Loss" in log.read_bytes() for log in logs), "words of L01")
+    assert ended(killed).summary.startswith("Rank 1 killed by signal 9 (often out of memory)")
+    assert killed.read().exit_codes[1] == -9
+    words = [word for log in logs for word in log.read_text().split()]
+    pids = [int(words[i + 1]) for i, word in enumerate(words) if word in ("pid", "helper")]
+    known = [process for pid in pids if (process := processes.identity(pid)) is not None]
+    assert len(known) == 4
+    request_stop(stubborn)
+    assert ended(stubborn).status == "stopped"
+    assert alive(known) == []
 
 
 PROBE = (
