@@ -136,7 +136,7 @@ def _killed(rank: RankFacts) -> Failure:
     if number == 9:
         hint = "Look for the kernel's out-of-memory killer (dmesg), or use less host memory a rank."
     return Failure(
-        message=f"Rank {rank.rank} was killed by signal {number}{meaning}{step}",
+        message=f"Rank {rank.rank} killed by signal {number}{meaning}{step}",
         hint=hint,
         rank=rank.rank,
         step=rank.last_step,

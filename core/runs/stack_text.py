@@ -41,16 +41,18 @@ class Place:
         return f"{where}: {self.code[:120]}" if self.code else where
 
 
+def main_thread(text: str) -> str:
+    """The part of a stacks capture that is about the main thread, "" without one."""
+    threads = re.split(r"\n(?=Thread )", text)
+    return next((part for part in threads if part.startswith("Thread 'MainThread'")), "").strip()
+
+
 def main_place(text: str) -> Place | None:
     """Where the main thread stands; None if the capture does not say.
 
     Source: resources/rank_agent/rank_agent.py, thread_stacks.
     """
-    threads = re.split(r"\n(?=Thread )", text)
-    main = next((part for part in threads if part.startswith("Thread 'MainThread'")), None)
-    if main is None:
-        return None
-    frames = _FRAME.findall(main)
+    frames = _FRAME.findall(main_thread(text))
     if not frames:
         return None
     own = [frame for frame in frames if not _LIBRARY.search(frame[0])] or frames

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from core.telemetry.line_text import NOTABLE, is_out_of_memory, level_of, show, split_label
-from core.telemetry.loss_text import find_loss
+from core.telemetry.loss_text import find_loss, find_peak_memory
 from core.telemetry.views import LogLine
 from core.units import format_count, format_file_bytes
 
@@ -55,11 +55,15 @@ class LineNumbers:
 
 @dataclass(frozen=True, slots=True)
 class LoggedLoss:
-    """A loss that a line reports. ``rank`` is the line's label, else the file's."""
+    """A loss that a line reports, and the peak memory if it names that too.
+
+    ``rank`` is the line's label, else the file's.
+    """
 
     rank: int | None
     step: int | None
     value: float
+    peak_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +99,7 @@ class LogTail:
     Attributes:
         path: The file; it may not exist yet.
         rank: Global rank that writes it; None is the launcher.
+        modified_ns: When the file last grew, Unix time; None while it is empty or absent.
     """
 
     def __init__(
@@ -108,6 +113,7 @@ class LogTail:
     ) -> None:
         self.path = path
         self.rank = rank
+        self.modified_ns: int | None = None
         self._stream: Stream = stream
         self._numbers = numbers or LineNumbers()
         self._rule = rule
@@ -168,6 +174,8 @@ class LogTail:
             status = os.stat(self.path)
         except OSError:
             return 0
+        if status.st_size:
+            self.modified_ns = status.st_mtime_ns
         identity = (status.st_dev, status.st_ino)
         if self._identity is None:
             self._identity = identity
@@ -324,7 +332,7 @@ class LogTail:
                 rank, start = self._labelled(text)
                 found = find_loss(text[start:], self._rule)
                 if found is not None:
-                    into.append(LoggedLoss(rank, *found))
+                    into.append(LoggedLoss(rank, *found, find_peak_memory(text)))
 
     def _read_history(self, chunk: LogChunk, limit_bytes: int) -> None:
         """Looks for losses in what is not shown; those that came after it were held back until now."""

@@ -145,7 +145,10 @@ def find_step(line: str) -> int | None:
 
 def find_peak_memory(line: str) -> int | None:
     """A peak memory figure of a line in bytes: "Peak VRAM/GPU: 12.34 GB" is 12,340,000,000 (11.49 GiB)."""
-    match = _PEAK_MEMORY.search(line[:LINE_LIMIT].lower())
+    lower = line[:LINE_LIMIT].lower()
+    if "peak" not in lower and "max" not in lower:
+        return None
+    match = _PEAK_MEMORY.search(lower)
     return None if match is None else round(float(match.group(1)) * _BYTES[match.group(2)])
 
 

@@ -19,7 +19,7 @@ from core.runs.rank_facts import SECOND_NS, RaisedError, RankFacts
 from core.runs.rank_words import name_ranks
 from core.runs.snapshot import Alert, RankStatus
 from core.runs.stack_text import Place, main_place
-from core.runs.stragglers import find_straggler, own_times
+from core.runs.stragglers import StepTable, find_straggler, own_time_rule, own_times
 
 if TYPE_CHECKING:
     from core.runs.hangs import Hang
@@ -200,7 +200,7 @@ def test_a_rank_killed_by_a_signal_wins_over_lost_connections() -> None:
     ranks[1] = fact(1, step=4, exit_code=-9)
     failure = first_failure(ranks, manifest(status="failed"))
     assert failure is not None
-    assert failure.message == "Rank 1 was killed by signal 9 (often out of memory) after step 3"
+    assert failure.message == "Rank 1 killed by signal 9 (often out of memory) after step 3"
     assert rank_status(ranks[1], None, None, "failed") is RankStatus.FAILED
     assert rank_status(ranks[0], None, None, "failed") is RankStatus.STOPPED
 
@@ -215,7 +215,7 @@ def test_of_several_killed_the_one_that_the_launcher_saw_first_wins() -> None:
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"exit_code": -11}, "Rank 0 was killed by signal 11 (segmentation fault) after step 5"),
+        ({"exit_code": -11}, "Rank 0 killed by signal 11 (segmentation fault) after step 5"),
         ({"exit_code": 3}, "Rank 0 ended with exit code 3 after step 5"),
         ({"error": error("", 0, "KeyError", step=None)}, "Rank 0 raised KeyError"),
         (
@@ -324,28 +324,29 @@ def test_equal_steps_tell_nothing_by_themselves() -> None:
     rng = np.random.default_rng(0)
     step = times(*([100.0] * 4 for _ in range(8))) + rng.normal(0, 1e5, (8, 4))
     equal_backward = times(*([60.0] * 4 for _ in range(8))) + rng.normal(0, 1e5, (8, 4))
-    assert own_times(step, equal_backward, host_times_are_work=True) is None
+    assert own_time_rule(step, equal_backward, host_times_are_work=True) is None
     differing = times(*([60.0, 60.0, 20.0, 60.0] for _ in range(8)))
-    assert own_times(step, differing, host_times_are_work=False) is None, "host times of a GPU job"
-    assert own_times(step, differing * math.nan, host_times_are_work=True) is None
+    assert own_time_rule(step, differing, host_times_are_work=False) is None, "host times of a GPU job"
+    assert own_time_rule(step, differing * math.nan, host_times_are_work=True) is None
 
 
 def test_a_rank_that_the_others_wait_for_in_backward_is_slow() -> None:
     step = times(*([100.0] * 4 for _ in range(8)))
     backward = times(*([60.0, 60.0, 20.0, 60.0] for _ in range(8)))
-    own = own_times(step, backward, host_times_are_work=True)
-    assert own is not None
-    assert (own / 1e6).tolist() == [60, 60, 100, 60]
-    found = find_straggler(own)
+    rule = own_time_rule(step, backward, host_times_are_work=True)
+    assert rule == "without waiting"
+    own = own_times(step, backward, rule)
+    assert (own[-1] / 1e6).tolist() == [60, 60, 100, 60]
+    found = find_straggler(np.median(own, axis=0))
     assert found is not None
     assert (found.rank, found.own_ns, found.others_ns) == (2, 100e6, 60e6)
 
 
 def test_a_rank_with_longer_steps_of_its_own_is_slow() -> None:
     step = times(*([100.0, 102.0, 101.0, 170.0] for _ in range(8)))
-    own = own_times(step, step * math.nan, host_times_are_work=False)
-    assert own is not None
-    found = find_straggler(own)
+    rule = own_time_rule(step, step * math.nan, host_times_are_work=False)
+    assert rule == "whole step"
+    found = find_straggler(np.median(own_times(step, step, rule), axis=0))
     assert found is not None
     assert found.rank == 3
 
@@ -357,8 +358,21 @@ def test_no_single_rank_is_slow(own_ms: list[float]) -> None:
     assert find_straggler(np.array(own_ms) * 1e6) is None
 
 
-def test_one_rank_has_no_others() -> None:
-    assert own_times(times([100.0]), times([50.0]), host_times_are_work=True) is None
+def test_only_steps_that_all_ranks_took_are_compared() -> None:
+    table = StepTable(2)
+    table.add(0, 0, None, 5)
+    for step in range(1, 40):
+        table.add(0, step, 100 + step, 50)
+        if step != 37:
+            table.add(1, step, 200 + step, None)
+    numbers, step_ns, backward_ns = table.times()
+    assert numbers.tolist() == [*range(23, 37), 38, 39]
+    assert table.newest == 39
+    assert step_ns[-1].tolist() == [139, 239]
+    assert backward_ns[-1][0] == 50
+    assert math.isnan(backward_ns[-1][1])
+    assert own_time_rule(*StepTable(1).times()[1:], host_times_are_work=True) is None
+    assert StepTable(2).newest is None
 
 
 # --- losses ------------------------------------------------------------------

@@ -213,6 +213,13 @@ def test_a_number_before_a_colon_is_no_label_by_itself(log: Path) -> None:
     assert [line.rank for line in LogTail(log, None, "out").read().lines] == [0, 1]
 
 
+def test_a_peak_beside_the_loss_is_read_in_gb(log: Path) -> None:
+    """Case M02."""
+    append(log, b"Step 0 | Loss: 9.5 | Peak VRAM/GPU: 12.34 GB\nStep 1 | Loss: 9.4\n")
+    found = LogTail(log, 0, "out").read().losses
+    assert [loss.peak_bytes for loss in found] == [12_340_000_000, None]
+
+
 def test_logs_share_one_count(tmp_path: Path) -> None:
     numbers = LineNumbers()
     tails = [LogTail(tmp_path / f"{rank}.out", rank, "out", numbers=numbers) for rank in range(3)]
