@@ -6,7 +6,7 @@ is asked of the spec each time it is shown, never stored beside it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Signal
@@ -131,6 +131,11 @@ class ActionRegistry(QObject):
         for spec in self._specs.values():
             self._dress(spec, self._actions[spec.id])
 
+    def set_icon(self, action_id: str, icon: str) -> None:
+        """Gives an action another icon, for a switch whose icon shows its state."""
+        self._specs[action_id] = replace(self._specs[action_id], icon=icon)
+        self._dress(self._specs[action_id], self._actions[action_id])
+
     def fill_menu(self, menu: QMenu) -> None:
         """Fills a menu with one submenu for each of ``MENUS`` that has actions."""
         for title in MENUS:
@@ -147,7 +152,7 @@ class ActionRegistry(QObject):
             raise ValueError(f"{spec.id} asks for a menu {spec.menu} that does not exist")
         taken = {keys.toString(): other.id for other in self._specs.values() for keys in _sequences(other)}
         for keys in _sequences(spec):
-            if keys.isEmpty() or keys.toString() in taken:
+            if not keys.toString() or keys.toString() in taken:
                 raise ValueError(f"{spec.id} asks for {spec.shortcut}: no key, or taken by another action")
 
     def _dress(self, spec: ActionSpec, action: QAction) -> None:

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from core.runs.store import RunStore
-
     from gui.actions import ActionRegistry
     from gui.machine import Machine
+    from gui.recent_work import RecentWork
     from gui.run_session import RunSession
     from gui.settings import Settings
     from gui.tasks import Tasks
@@ -35,5 +35,6 @@ class PageContext:
     store: RunStore
     session: RunSession
     machine: Machine
+    recent: RecentWork
     navigate: Callable[[str], None]
     open_path: Callable[[Path], None]

@@ -79,6 +79,12 @@ class Machine(QObject):
         chosen = self._settings.page_value("machine", "interpreter")
         return chosen if isinstance(chosen, str) and chosen else sys.executable
 
+    def set_interpreter(self, path: str) -> None:
+        """Chooses the Python for launches; "" is the one that runs this program."""
+        self._settings.set_page_value("machine", "interpreter", path)
+        self.interpreter_error = None
+        self.check_interpreter()
+
     @property
     def facts(self) -> InterpreterFacts | None:
         """What is known of that Python; None if it changed since, or was never asked."""
@@ -92,6 +98,19 @@ class Machine(QObject):
         """What one click launches here, with its reason."""
         gpus = self.devices.gpus if self.devices is not None else ()
         return choose_preset(gpus, self.interpreter)
+
+    @property
+    def gpu_count(self) -> int:
+        """GPUs and slices that CUDA can run on, as far as is known."""
+        return sum(gpu.computes for gpu in self.devices.gpus) if self.devices is not None else 0
+
+    @property
+    def where(self) -> str:
+        """On what one click launches: "4 GPUs", "4 CPU ranks"."""
+        spec = self.choice.spec
+        if spec.device == "cpu":
+            return f"{spec.ranks} CPU ranks"
+        return "1 GPU" if spec.ranks == 1 else f"{spec.ranks} GPUs"
 
     def detect(self, *, shown: bool = True) -> None:
         """Looks for GPUs in a child process."""

@@ -11,6 +11,8 @@ import html
 from PySide6.QtGui import Qt
 from PySide6.QtWidgets import QLabel
 
+LINE_HEIGHT_PCT = 125
+
 
 def plain_label(text: str = "", *, wrap: bool = False) -> QLabel:
     """A label that shows its text literally."""
@@ -18,6 +20,29 @@ def plain_label(text: str = "", *, wrap: bool = False) -> QLabel:
     label.setTextFormat(Qt.TextFormat.PlainText)
     label.setWordWrap(wrap)
     return label
+
+
+class Paragraph(QLabel):
+    """A label of several lines with room between them; shows its text literally."""
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__()
+        self.setTextFormat(Qt.TextFormat.RichText)
+        self.setWordWrap(True)
+        self._plain = ""
+        self.set_plain(text)
+
+    @property
+    def plain(self) -> str:
+        """What it says."""
+        return self._plain
+
+    def set_plain(self, text: str) -> None:
+        """Replaces the text."""
+        self._plain = text
+        lines = html.escape(text).replace("\n", "<br>")
+        self.setText(f'<div style="line-height:{LINE_HEIGHT_PCT}%">{lines}</div>')
+        self.setAccessibleName(text)
 
 
 def tip_text(text: str) -> str:

@@ -36,6 +36,7 @@ class RunSession(QObject):
     Signals:
         snapshot_changed: The new ``RunSnapshot``.
         lines_changed: ``list[LogLine]``: new lines, and old numbers rewritten in place.
+        launched: The ``RunFolder`` of a launch; ``attached`` follows.
         attached: The ``RunFolder``; whatever was shown of another run is void.
         detached: No run is shown any more.
         failed: A ``DashboardError`` of launching, following, stopping or capturing.
@@ -47,6 +48,7 @@ class RunSession(QObject):
 
     snapshot_changed = Signal(object)
     lines_changed = Signal(object)
+    launched = Signal(object)
     attached = Signal(object)
     detached = Signal()
     failed = Signal(object)
@@ -172,9 +174,13 @@ class RunSession(QObject):
         self.select_rank(None)
         self.detached.emit()
 
-    def stop(self) -> None:
-        """Asks the run to end gracefully; during a launch, gives the launch up."""
-        self._request_stop(now=False)
+    def stop(self, then: Callable[[], None] | None = None) -> None:
+        """Asks the run to end gracefully; during a launch, gives the launch up.
+
+        Args:
+            then: Called when the run has been asked, not when it has ended.
+        """
+        self._request_stop(now=False, then=then)
 
     def kill(self) -> None:
         """Asks for SIGKILL at once."""
@@ -214,7 +220,7 @@ class RunSession(QObject):
             self._selected = rank
             self.selection_changed.emit(rank)
 
-    def _request_stop(self, *, now: bool) -> None:
+    def _request_stop(self, *, now: bool, then: Callable[[], None] | None = None) -> None:
         if self._launch is not None:
             self._launch.cancel()
             return
@@ -227,16 +233,21 @@ class RunSession(QObject):
 
             client.request_stop(folder, now=now)
 
-        self._ask("Stopping the run", work, "stop")
+        self._ask("Stopping the run", work, "stop", then)
 
-    def _ask(self, title: str, work: Callable[[Progress], None], key: str) -> None:
-        self._tasks.start(
-            title=title, work=work, done=lambda _: None, failed=self.failed.emit, key=key, shown=False
-        )
+    def _ask(
+        self, title: str, work: Callable[[Progress], None], key: str, then: Callable[[], None] | None = None
+    ) -> None:
+        def done(_: None) -> None:
+            if then is not None:
+                then()
+
+        self._tasks.start(title=title, work=work, done=done, failed=self.failed.emit, key=key, shown=False)
 
     def _launched(self, answer: tuple[RunFolder, Preflight]) -> None:
         folder, preflight = answer
         self._launch_over()
+        self.launched.emit(folder)
         self.attach(folder)
         for warning in preflight.warnings:
             self.warned.emit(warning)

@@ -56,7 +56,7 @@ def job_line(snapshot: RunSnapshot) -> tuple[str, str]:
 
 
 def ranks_line(snapshot: RunSnapshot) -> str:
-    """ "4 of 4 ranks alive"."""
+    """How many ranks live: "4 of 4 ranks alive"."""
     total = snapshot.manifest.job.ranks
     alive = sum(rank.status in ALIVE for rank in snapshot.ranks)
     return f"{alive} of {total} {'rank' if total == 1 else 'ranks'} alive"

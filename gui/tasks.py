@@ -178,9 +178,7 @@ class Tasks(QObject):
             shown: Whether the status bar lists it.
             cancelled: Called on the UI thread when it is cancelled.
         """
-        for other in self._running:
-            if other.key == key:
-                other.cancel()
+        self.cancel(key)
         task = Task(title, key, shown, self)
         task.on_cancelled = cancelled
         self._running.append(task)
@@ -201,6 +199,12 @@ class Tasks(QObject):
         task.thread.start()
         self.changed.emit()
         return task
+
+    def cancel(self, key: str) -> None:
+        """Cancels what runs for a key, if anything does."""
+        for task in self._running:
+            if task.key == key:
+                task.cancel()
 
     def every(
         self,

@@ -266,11 +266,13 @@ class ThemeController(QObject):
 def set_kind(widget: QWidget, **properties: str | None) -> None:
     """Sets the properties that the style sheet looks at, such as ``kind`` and ``level``.
 
-    Qt reads them only when a widget is polished, so it is polished again.
+    Qt reads them only when a widget is polished, so it is polished again. A
+    widget has a ``size`` of its own: ours is ``control_size`` in the sheet.
     """
-    if all(widget.property(name) == value for name, value in properties.items()):
+    wanted = {"control_size" if name == "size" else name: value for name, value in properties.items()}
+    if all(widget.property(name) == value for name, value in wanted.items()):
         return
-    for name, value in properties.items():
+    for name, value in wanted.items():
         widget.setProperty(name, value)
     style = widget.style()
     style.unpolish(widget)

@@ -1,10 +1,7 @@
-"""The table of recent runs and files on Home: rows out of the store and the settings."""
+"""The table of recent runs and files on Home: sorting, filtering and how cells look."""
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
@@ -12,13 +9,12 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersisten
 from core.files import printable
 from core.units import format_file_bytes
 from gui.plain_text import tip_text
-from gui.run_words import STATUS_WORDS
+from gui.recent_work import format_day
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from core.runs.store import RunSummary
-    from gui.settings import RecentFile
+    from gui.recent_work import RecentRow
     from gui.theme import ThemeController
 
 Index = QModelIndex | QPersistentModelIndex
@@ -26,77 +22,6 @@ Show = Literal["all", "runs", "files"]
 
 NAME, KIND, RESULT, OPENED, SIZE = range(5)
 HEADERS = ("Name", "Kind", "Result", "Opened", "Size")
-FILE_ICONS = {"Python script": "file", "Run folder": "activity"}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecentRow:
-    """One run or file.
-
-    Attributes:
-        level: Of the result's icon; "" for no icon.
-        t_ns: Unix time, when it was started or opened.
-        size_bytes: None: not known (any more).
-    """
-
-    path: Path
-    is_run: bool
-    name: str
-    icon: str
-    kind: str
-    result: str
-    result_icon: str
-    level: str
-    t_ns: int
-    size_bytes: int | None
-
-
-def row_of_run(run: RunSummary) -> RecentRow:
-    """A run as a row."""
-    icon, word, level = STATUS_WORDS[run.status]
-    ranks = "1 rank" if run.ranks == 1 else f"{run.ranks} ranks"
-    where = ", CPU" if run.device == "cpu" else ""
-    return RecentRow(
-        path=run.path,
-        is_run=True,
-        name=printable(run.title),
-        icon="activity",
-        kind=f"Run, {ranks}{where}",
-        result=printable(run.summary.splitlines()[0]) if run.summary.strip() else word,
-        result_icon=icon,
-        level=level,
-        t_ns=run.started_ns,
-        size_bytes=run.size_bytes,
-    )
-
-
-def row_of_file(file: RecentFile) -> RecentRow:
-    """A file as a row; looks at its size on disk, so call it in a worker."""
-    path = Path(file.path)
-    try:
-        size_bytes = path.stat().st_size if path.is_file() else None
-        gone = not path.exists()
-    except OSError:
-        size_bytes, gone = None, True
-    return RecentRow(
-        path=path,
-        is_run=False,
-        name=printable(path.name),
-        icon=FILE_ICONS.get(file.title, "file"),
-        kind=file.title,
-        result="Not there any more" if gone else "",
-        result_icon="warning" if gone else "",
-        level="warn" if gone else "",
-        t_ns=file.opened_ns,
-        size_bytes=size_bytes,
-    )
-
-
-def format_day(t_ns: int) -> str:
-    """Local day and time in one width: "29 Nov 11:52"; the year where it is another one."""
-    moment = time.localtime(t_ns / 1e9)
-    this_year = moment.tm_year == time.localtime().tm_year
-    return time.strftime("%d %b %H:%M" if this_year else "%d %b %Y", moment).lstrip("0")
 
 
 class RecentModel(QAbstractTableModel):

@@ -84,12 +84,15 @@ class Page(QWidget):
         """Launches what the page shows. False: it shows no job, and the demo is launched."""
         return False
 
+    def show_form(self) -> None:
+        """Shows the form for a new job, where the page has one."""
+
     def open_path(self, path: Path, description: FileDescription) -> bool:
         """Opens a file or folder. Returns False if this page does not take it."""
         return False
 
     def show_error(
-        self, error: DashboardError, actions: Sequence[tuple[str, Callable[[], None]]] = ()
+        self, error: DashboardError, actions: Sequence[tuple[str, Callable[[], object]]] = ()
     ) -> None:
         """Shows an error above what is there; what is there stays."""
         self.banners.show_banner("error", "error", error.message, error.hint, actions)

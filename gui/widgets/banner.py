@@ -41,7 +41,7 @@ class Banner(QFrame):
         level: BannerLevel,
         what: str,
         rest: str = "",
-        actions: Sequence[tuple[str, Callable[[], None]]] = (),
+        actions: Sequence[tuple[str, Callable[[], object]]] = (),
     ) -> None:
         super().__init__()
         self._theme = theme
@@ -110,7 +110,7 @@ class BannerStack(QWidget):
         level: BannerLevel,
         what: str,
         rest: str = "",
-        actions: Sequence[tuple[str, Callable[[], None]]] = (),
+        actions: Sequence[tuple[str, Callable[[], object]]] = (),
     ) -> None:
         """Shows a banner; one with the same key and level only gets the new text."""
         known = self._banners.get(key)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
@@ -56,6 +56,13 @@ class ElidedLabel(QLabel):
         """Shortens to the new width."""
         super().resizeEvent(event)
         self._shorten()
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: N802
+        """Measures again when the style sheet has given it another font."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self.updateGeometry()
+            self._shorten()
 
     def _shorten(self) -> None:
         shown = self.fontMetrics().elidedText(self._full_text, self._mode, self.contentsRect().width())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from gui.plain_text import control_text, plain_label
+from gui.plain_text import Paragraph, control_text, plain_label
 from gui.theme import set_kind
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class EmptyState(QFrame):
         self,
         theme: ThemeController,
         icon: str,
-        actions: Sequence[tuple[str, Callable[[], None]]] = (),
+        actions: Sequence[tuple[str, Callable[[], object]]] = (),
         *,
         primary: bool = False,
     ) -> None:
@@ -35,7 +35,7 @@ class EmptyState(QFrame):
         self._icon = QLabel()
         self._title = plain_label()
         set_kind(self._title, kind="title")
-        self._text = plain_label(wrap=True)
+        self._text = Paragraph()
         set_kind(self._text, kind="secondary")
         self._text.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self._text.setFixedWidth(TEXT_PX)
@@ -62,7 +62,9 @@ class EmptyState(QFrame):
     def set_text(self, title: str, text: str) -> None:
         """Says what is missing and what to do."""
         self._title.setText(title)
-        self._text.setText(text)
+        self._text.set_plain(text)
+        # Centred widgets are not asked for the height that their width needs.
+        self._text.setFixedHeight(self._text.heightForWidth(TEXT_PX))
         self.setAccessibleName(f"{title}. {text}")
 
     def _draw(self, theme: Theme) -> None:

@@ -66,7 +66,7 @@ class PaletteEntry:
     """
 
     text: str
-    run: Callable[[], None]
+    run: Callable[[], object]
     icon: str = ""
     shortcut: str = ""
     note: str = ""
@@ -86,7 +86,7 @@ def find_entries(entries: Sequence[PaletteEntry], query: str) -> list[PaletteEnt
         scores = [_score(entry, word) for word in wanted]
         if all(score is not None for score in scores):
             total = sum(score or 0 for score in scores)
-            ranked.append((bool(wanted) and entry.reason is not None, total, place, entry))
+            ranked.append((entry.reason is not None, total, place, entry))
     return [entry for *_, entry in sorted(ranked, key=lambda item: item[:3])]
 
 

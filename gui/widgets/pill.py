@@ -21,7 +21,7 @@ class Pill(QFrame):
     def __init__(self, theme: ThemeController, *, height: int = 18) -> None:
         super().__init__()
         self._theme = theme
-        self._shown = ("info", "", "")
+        self._shown = ("info", "", "none")
         self._icon = QLabel()
         self._icon.setFixedWidth(ICON_PX)
         self._word = plain_label()

@@ -20,7 +20,7 @@ from gui.plain_text import plain_label
 from gui.theme import set_kind
 
 if TYPE_CHECKING:
-    pass
+    from collections.abc import Sequence
 
 FIXED_KEYS = (
     ("Next or previous part of the window", "Tab, Shift+Tab"),

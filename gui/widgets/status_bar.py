@@ -140,7 +140,7 @@ class StatusBar(QStatusBar):
         self._problems.setFixedHeight(20)
         self._problems.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._problems.clicked.connect(self.problems_pressed)
-        self._ranks_divider = _divider()
+        self._ranks_part = _after_divider(self._ranks)
         line = QWidget()
         layout = QHBoxLayout(line)
         layout.setContentsMargins(18, 0, 8, 0)
@@ -149,11 +149,8 @@ class StatusBar(QStatusBar):
         self._dot_gap.setFixedWidth(6)
         for widget in (self._dot, self._job_icon, self._dot_gap, self._job):
             layout.addWidget(widget)
-        for divider, widget in ((self._ranks_divider, self._ranks), (_divider(), self._devices)):
-            layout.addSpacing(10)
-            layout.addWidget(divider)
-            layout.addSpacing(10)
-            layout.addWidget(widget)
+        layout.addWidget(self._ranks_part)
+        layout.addWidget(_after_divider(self._devices))
         layout.addStretch(1)
         layout.addWidget(TaskStrip(theme, tasks))
         layout.addWidget(self._problems)
@@ -184,8 +181,7 @@ class StatusBar(QStatusBar):
     def set_ranks(self, text: str) -> None:
         """Says how many ranks live; "" hides it."""
         self._ranks.setText(text)
-        self._ranks.setVisible(bool(text))
-        self._ranks_divider.setVisible(bool(text))
+        self._ranks_part.setVisible(bool(text))
 
     def set_devices(self, text: str) -> None:
         """Says which devices were found."""
@@ -197,7 +193,6 @@ class StatusBar(QStatusBar):
         text = "No problems" if count == 0 else "1 problem" if count == 1 else f"{count:,} problems"
         self._problems.setText(text)
         self._problems.setAccessibleName(text)
-        self._problems.setEnabled(count > 0)
         set_kind(self._problems, kind="status", level=self._level)
         self._draw(self._theme.theme)
 
@@ -206,7 +201,14 @@ class StatusBar(QStatusBar):
         self._problems.setIcon(theme.icon(LEVEL_ICONS[self._level], token, 14))
 
 
-def _divider() -> QFrame:
+def _after_divider(widget: QWidget) -> QWidget:
+    """A part of the line that hides together with the divider before it."""
     divider = QFrame()
     set_kind(divider, kind="divider")
-    return divider
+    part = QWidget()
+    layout = QHBoxLayout(part)
+    layout.setContentsMargins(10, 0, 0, 0)
+    layout.setSpacing(10)
+    layout.addWidget(divider)
+    layout.addWidget(widget)
+    return part

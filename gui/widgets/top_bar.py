@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QPushButton, QSizePoli
 
 from gui.plain_text import plain_label
 from gui.theme import set_kind
+from gui.widgets.action_button import ActionButton
 from gui.widgets.elided_label import ElidedLabel
 from gui.widgets.pill import Pill
 from gui.widgets.rail import RAIL_PX
@@ -40,36 +41,13 @@ class SearchButton(QPushButton):
         layout.setSpacing(7)
         layout.addWidget(self._icon)
         layout.addWidget(text, 1)
-        layout.addWidget(key)
+        layout.addWidget(key, 0, Qt.AlignmentFlag.AlignVCenter)
         self.setFixedHeight(28)
         theme.changed.connect(self._draw)
         self._draw(theme.theme)
 
     def _draw(self, theme: Theme) -> None:
         self._icon.setPixmap(theme.pixmap("magnifying-glass", ratio=self.devicePixelRatioF()))
-
-
-class ActionButton(QPushButton):
-    """A push button that shows an action: its icon, tooltip and whether it can be used."""
-
-    def __init__(self, action: QAction, text: str | None = None, *, primary: bool = False) -> None:
-        super().__init__()
-        self._action = action
-        self._text = text
-        if primary:
-            set_kind(self, kind="primary")
-        self.setIconSize(QSize(16, 16))
-        self.clicked.connect(lambda _=False: action.trigger())
-        action.changed.connect(self._sync)
-        self._sync()
-
-    def _sync(self) -> None:
-        text = self._action.text() if self._text is None else self._text
-        self.setText(text)
-        self.setIcon(self._action.icon())
-        self.setToolTip(self._action.toolTip())
-        self.setEnabled(self._action.isEnabled())
-        self.setAccessibleName(text)
 
 
 class TopBar(QWidget):

@@ -1,0 +1,136 @@
+"""Recent runs and files: what Home's table and the palette list. Reads the disk in a worker only."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+
+from core.files import printable
+from gui.run_words import STATUS_WORDS
+
+if TYPE_CHECKING:
+    from core.runs.store import RunStore, RunSummary
+    from gui.settings import RecentFile, Settings
+    from gui.tasks import Progress, Tasks
+
+LISTED_RUNS = 200
+FILE_ICONS = {"Python script": "file", "Run folder": "activity"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecentRow:
+    """One run or file.
+
+    Attributes:
+        level: Of the result's icon; "" for no icon.
+        t_ns: Unix time, when it was started or opened.
+        size_bytes: None: not known (any more).
+    """
+
+    path: Path
+    is_run: bool
+    name: str
+    icon: str
+    kind: str
+    result: str
+    result_icon: str
+    level: str
+    t_ns: int
+    size_bytes: int | None
+
+
+def row_of_run(run: RunSummary) -> RecentRow:
+    """A run as a row."""
+    icon, word, level = STATUS_WORDS[run.status]
+    ranks = "1 rank" if run.ranks == 1 else f"{run.ranks} ranks"
+    where = ", CPU" if run.device == "cpu" else ""
+    return RecentRow(
+        path=run.path,
+        is_run=True,
+        name=printable(run.title),
+        icon="activity",
+        kind=f"Run, {ranks}{where}",
+        result=printable(run.summary.splitlines()[0]) if run.summary.strip() else word,
+        result_icon=icon,
+        level=level,
+        t_ns=run.started_ns,
+        size_bytes=run.size_bytes,
+    )
+
+
+def row_of_file(file: RecentFile) -> RecentRow:
+    """A file as a row; looks at its size on disk, so call it in a worker."""
+    path = Path(file.path)
+    try:
+        size_bytes = path.stat().st_size if path.is_file() else None
+        gone = not path.exists()
+    except OSError:
+        size_bytes, gone = None, True
+    return RecentRow(
+        path=path,
+        is_run=False,
+        name=printable(path.name),
+        icon=FILE_ICONS.get(file.title, "file"),
+        kind=file.title,
+        result="Not there any more" if gone else "",
+        result_icon="warning" if gone else "",
+        level="warn" if gone else "",
+        t_ns=file.opened_ns,
+        size_bytes=size_bytes,
+    )
+
+
+def format_day(t_ns: int) -> str:
+    """Local day and time in one width: "29 Nov 11:52"; the year where it is another one."""
+    moment = time.localtime(t_ns / 1e9)
+    this_year = moment.tm_year == time.localtime().tm_year
+    return time.strftime("%d %b %H:%M" if this_year else "%d %b %Y", moment).lstrip("0")
+
+
+class RecentWork(QObject):
+    """Keeps the newest list for all who show it.
+
+    Signals:
+        changed: The rows are others now.
+        failed: A ``DashboardError``; the rows stand.
+    """
+
+    changed = Signal()
+    failed = Signal(object)
+
+    def __init__(
+        self, tasks: Tasks, store: RunStore, settings: Settings, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._tasks = tasks
+        self._store = store
+        self._settings = settings
+        self.rows: tuple[RecentRow, ...] = ()
+        self.unreadable: tuple[tuple[str, str], ...] = ()
+        """(folder name, why) of runs that cannot be listed."""
+
+    def refresh(self) -> None:
+        """Reads the list again, in a worker."""
+        store, files = self._store, self._settings.recent_files
+
+        def work(_: Progress) -> tuple[tuple[RecentRow, ...], tuple[tuple[str, str], ...]]:
+            rows = [row_of_run(run) for run in store.list(LISTED_RUNS)]
+            return (*rows, *map(row_of_file, files)), store.problems
+
+        self._tasks.start(
+            title="Reading the list of runs",
+            work=work,
+            done=self._take,
+            failed=self.failed.emit,
+            key="recent",
+            shown=False,
+        )
+
+    def _take(self, answer: tuple[tuple[RecentRow, ...], tuple[tuple[str, str], ...]]) -> None:
+        if answer != (self.rows, self.unreadable):
+            self.rows, self.unreadable = answer
+            self.changed.emit()

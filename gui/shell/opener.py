@@ -1,0 +1,106 @@
+"""The one way in for files: drops, dialogs, the command line and recent entries all come through here.
+
+What a path is, is read in a worker; the window decides what happens with it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+
+from core.files import FileDescription, describe_path, printable
+from core.units import format_file_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from core.errors import DashboardError
+    from gui.tasks import Progress, Tasks
+
+MOST_AT_ONCE = 20
+
+
+class Opener(QObject):
+    """Describes paths and hands them on.
+
+    Signals:
+        described: (path, ``FileDescription``) of a path that is to be opened.
+        failed: A ``DashboardError``.
+    """
+
+    described = Signal(object, object)
+    failed = Signal(object)
+
+    def __init__(self, tasks: Tasks, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._tasks = tasks
+
+    def open(self, paths: Sequence[Path]) -> None:
+        """Opens each path; those after the twentieth are left out."""
+        for path in paths[:MOST_AT_ONCE]:
+            self._describe(
+                path, self._tell(path), f"open {path}", title=f"Reading {printable(path.name)}", shown=True
+            )
+
+    def preview(self, path: Path, show: Callable[[FileDescription], None]) -> None:
+        """Tells what a dragged path is; a newer drag makes an older answer void."""
+        self._describe(path, show, "preview", title="Looking at the dragged file", shown=False)
+
+    def drop_preview(self) -> None:
+        """The drag has left or ended: no answer is wanted."""
+        self._tasks.cancel("preview")
+
+    def _tell(self, path: Path) -> Callable[[FileDescription], None]:
+        return lambda description: self.described.emit(path, description)
+
+    def _describe(
+        self, path: Path, done: Callable[[FileDescription], None], key: str, *, title: str, shown: bool
+    ) -> None:
+        def work(_: Progress) -> FileDescription:
+            return describe_path(path)
+
+        def failed(error: DashboardError) -> None:
+            self.failed.emit(error)
+
+        self._tasks.start(title=title, work=work, done=done, failed=failed, key=key, shown=shown)
+
+
+def drop_words(description: FileDescription, page_title: str | None, more: int) -> tuple[str, str, str]:
+    """What the drop overlay says: (title, file, detail).
+
+    Args:
+        description: Of the first path in the drag.
+        page_title: Of the page that opens it; None if none does.
+        more: Further paths in the drag.
+    """
+    size = "" if description.size_bytes is None else f", {format_file_bytes(description.size_bytes)}"
+    others = f", and {more} more" if more else ""
+    file = f"{description.name}{size}{others}"
+    if page_title is None:
+        return f"{description.title}: not opened by this version", file, description.detail
+    return f"Open as {_lower_start(description.title)}", file, f"Opens on the {page_title} page."
+
+
+def refusal_words(description: FileDescription) -> tuple[str, str]:
+    """(what it is, what can be opened) for a path that no page takes."""
+    return (
+        f"{description.name} was not opened: {_lower_start(description.title)}.",
+        f"{description.detail} This version opens run folders and Python scripts."
+        if "this version opens" not in description.detail
+        else description.detail,
+    )
+
+
+def _lower_start(title: str) -> str:
+    """A title within a sentence; a name such as PyTorch or CUDA keeps its capitals."""
+    first = title.split(" ", 1)[0]
+    return (
+        title
+        if any(letter.isupper() for letter in first[1:]) or first in NAMES
+        else title[:1].lower() + title[1:]
+    )
+
+
+NAMES = frozenset({"Python", "Chrome", "Nsight"})

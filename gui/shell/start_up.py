@@ -1,0 +1,138 @@
+"""What the window does after it is up: look around, find runs again, open what it was given."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from core.errors import DashboardError
+from core.launch import client
+from core.runs.manifest import ENDED
+from core.runs.store import RunFolder, summarize
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from core.launch.client import LeftBehind
+    from core.runs.store import RunSummary
+    from gui.context import PageContext
+    from gui.tasks import Progress
+    from gui.widgets.banner import BannerStack
+
+MOST_OFFERS = 2
+
+
+class StartUp:
+    """Runs once, when the event loop does; nothing here holds the window up."""
+
+    def __init__(
+        self, context: PageContext, banners: BannerStack, open_paths: Callable[[Sequence[Path]], None]
+    ) -> None:
+        self._context = context
+        self._banners = banners
+        self._open_paths = open_paths
+        self._page = context.settings.page
+
+    def begin(self, files: Sequence[Path]) -> None:
+        """Starts everything.
+
+        Args:
+            files: From the command line; with them, the last run is not shown again by itself.
+        """
+        context = self._context
+        if context.settings.notice:
+            self._banners.show_banner("settings", "warn", "The settings were reset.", context.settings.notice)
+        context.machine.detect(shown=False)
+        if context.machine.facts is None:
+            context.machine.check_interpreter()
+        self._look_for_left_behind()
+        if files:
+            self._open_paths(files)
+        elif context.settings.last_run:
+            self._find_last_run(Path(context.settings.last_run))
+
+    def _find_last_run(self, path: Path) -> None:
+        def work(_: Progress) -> RunSummary:
+            return summarize(RunFolder(path))
+
+        self._context.tasks.start(
+            title="Looking for the last run",
+            work=work,
+            done=self._restore,
+            # It was deleted or moved meanwhile: there is nothing to restore.
+            failed=lambda _: None,
+            key="last run",
+            shown=False,
+        )
+
+    def _restore(self, run: RunSummary) -> None:
+        session = self._context.session
+        if session.folder is not None or session.launching:
+            return
+        was_shown = self._page == "run"
+        if run.status not in ENDED or was_shown:
+            session.attach(RunFolder(run.path))
+        if was_shown:
+            self._context.navigate("run")
+
+    def _look_for_left_behind(self) -> None:
+        store = self._context.store
+
+        def work(_: Progress) -> list[LeftBehind]:
+            return client.left_behind(store)
+
+        self._context.tasks.start(
+            title="Looking for runs that were left behind",
+            work=work,
+            done=self._offer,
+            failed=self._show_error,
+            key="left behind",
+            shown=False,
+        )
+
+    def _offer(self, items: list[LeftBehind]) -> None:
+        for item in items[:MOST_OFFERS]:
+            count = len(item.processes)
+            what = "1 process of it lives" if count == 1 else f"{count} processes of it live"
+            self._banners.show_banner(
+                _key(item),
+                "warn",
+                f"{item.manifest.job.title} was left behind:",
+                f"its supervisor is gone, but {what} on ({item.folder.id}).",
+                (("End them", partial(self._end, item)), ("Leave them", partial(self._leave, item))),
+            )
+
+    def _leave(self, item: LeftBehind) -> None:
+        self._banners.dismiss(_key(item))
+
+    def _end(self, item: LeftBehind) -> None:
+        self._leave(item)
+
+        def work(_: Progress) -> int:
+            return len(client.end_left_behind(item))
+
+        def done(living: int) -> None:
+            self._context.recent.refresh()
+            if living:
+                self._show_error(
+                    DashboardError(
+                        f"{living} processes of {item.folder.id} could not be ended.",
+                        "They may belong to another user; look at them with `ps`.",
+                    )
+                )
+
+        self._context.tasks.start(
+            title=f"Ending what {item.manifest.job.title} left",
+            work=work,
+            done=done,
+            failed=self._show_error,
+            key=_key(item),
+        )
+
+    def _show_error(self, error: DashboardError) -> None:
+        self._banners.show_banner("start", "error", error.message, error.hint)
+
+
+def _key(item: LeftBehind) -> str:
+    return f"left behind {item.folder.id}"

@@ -1,0 +1,98 @@
+"""Settings survive a restart, and anything that stands in the file."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from core.errors import DashboardError
+from gui.settings import FILE_NAME, Settings
+
+
+def write(folder: Path, text: str | bytes) -> Path:
+    path = folder / FILE_NAME
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def test_everything_comes_back(tmp_path: Path) -> None:
+    settings = Settings.load(tmp_path)
+    assert (settings.notice, settings.theme, settings.page) == ("", "system", "")
+    settings.theme = "light"
+    settings.page = "run"
+    settings.last_run = "/data/runs/a"
+    settings.window = (b"\x01\x02", b"\xff")
+    settings.set_page_value("run", "charts", ["loss"])
+    settings.set_page_value("run", "smooth", 0.5)
+    settings.write(settings.encoded())
+    again = Settings.load(tmp_path)
+    assert (again.theme, again.page, again.last_run) == ("light", "run", "/data/runs/a")
+    assert again.window == (b"\x01\x02", b"\xff")
+    assert again.page_value("run", "charts") == ["loss"]
+    assert again.page_value("run", "smooth") == 0.5
+    assert again.page_value("home", "charts", 3) == 3
+    assert stat.S_IMODE((tmp_path / FILE_NAME).stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("broken", [b"{", b"[1]", b"\xff\xfe", b"[" * 100_000, b""])
+def test_a_broken_file_is_set_aside_and_kept(tmp_path: Path, broken: bytes) -> None:
+    write(tmp_path, broken)
+    settings = Settings.load(tmp_path)
+    assert "set aside as settings.json.broken-1" in settings.notice
+    assert (tmp_path / "settings.json.broken-1").read_bytes() == broken
+    settings.write(settings.encoded())
+    write(tmp_path, broken)
+    assert "broken-2" in Settings.load(tmp_path).notice
+
+
+def test_values_of_a_wrong_kind_are_ignored_one_by_one(tmp_path: Path) -> None:
+    values = {
+        "theme": 5,
+        "page": ["x"],
+        "geometry": "not hex",
+        "docks": "0a",
+        "page run": "text",
+        "recent_files": [{"path": "/a", "title": "T", "opened_ns": 1}, {"path": 3}, None],
+        "from a newer version": {"kept": True},
+    }
+    write(tmp_path, json.dumps(values))
+    settings = Settings.load(tmp_path)
+    assert settings.notice == ""
+    assert (settings.theme, settings.page, settings.window) == ("system", "", (b"", b"\n"))
+    assert [file.path for file in settings.recent_files] == ["/a"]
+    settings.set_page_value("run", "charts", 1)
+    settings.write(settings.encoded())
+    assert json.loads((tmp_path / FILE_NAME).read_bytes())["from a newer version"] == {"kept": True}
+
+
+def test_recent_files_keep_every_byte_of_their_names(tmp_path: Path) -> None:
+    """Case G11: names that are not UTF-8."""
+    names = [b"latin1_caf\xe9.py", "тест_日本.py".encode(), b"new\nline.py", b"per%20cent #+.py"]
+    settings = Settings.load(tmp_path)
+    for name in names:
+        settings.remember_file(Path("/data") / os.fsdecode(name), "Python script")
+    settings.write(settings.encoded())
+    found = [os.fsencode(file.path) for file in Settings.load(tmp_path).recent_files]
+    assert found == [b"/data/" + name for name in reversed(names)]
+
+
+def test_a_file_stands_once_and_thirty_are_kept(tmp_path: Path) -> None:
+    settings = Settings.load(tmp_path)
+    for number in (*range(40), 39, 35):
+        settings.remember_file(Path(f"/data/{number}.py"), "Python script")
+    paths = [file.path for file in settings.recent_files]
+    assert len(paths) == 30
+    assert paths[:3] == ["/data/35.py", "/data/39.py", "/data/38.py"]
+    settings.forget_files()
+    assert settings.recent_files == []
+
+
+def test_a_folder_that_cannot_be_written_is_an_expected_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    settings = Settings.load(tmp_path / "file")
+    with pytest.raises(DashboardError, match="cannot be used"):
+        settings.write(settings.encoded())
