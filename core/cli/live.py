@@ -46,20 +46,24 @@ class LiveDisplay:
         self._console = console or Console(markup=False, highlight=False, emoji=False)
         self._live = Live(console=self._console, auto_refresh=False, redirect_stdout=False)
         self._live.start()
-        self._drawn = -1
+        self._latest: RunSnapshot | None = None
         self._drawn_s = 0.0
 
     def show(self, snapshot: RunSnapshot, note: str) -> None:
         """Redraw, at most four times a second."""
-        now_s = time.monotonic()
-        if now_s - self._drawn_s < REDRAW_S and self._drawn >= 0:
-            return
-        self._drawn, self._drawn_s = snapshot.version, now_s
-        self._live.update(render(snapshot, note, self._console.height - OTHER_LINES), refresh=True)
+        self._latest = snapshot
+        if time.monotonic() - self._drawn_s >= REDRAW_S:
+            self._drawn_s = time.monotonic()
+            self._draw(snapshot, note)
 
     def close(self) -> None:
-        """Leave the last table standing and give the cursor back."""
+        """Leave the newest figures standing and give the cursor back."""
+        if self._latest is not None:
+            self._draw(self._latest, "")
         self._live.stop()
+
+    def _draw(self, snapshot: RunSnapshot, note: str) -> None:
+        self._live.update(render(snapshot, note, self._console.height - OTHER_LINES), refresh=True)
 
 
 def render(snapshot: RunSnapshot, note: str, most_rows: int) -> RenderableType:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -17,13 +18,15 @@ from core.units import format_elapsed, format_file_bytes
 if TYPE_CHECKING:
     import argparse
 
-    from core.runs.snapshot import Capture
+    from core.runs.snapshot import Capture, RunSnapshot
     from core.runs.store import RunFolder, RunSummary
 
 POLL_S = 0.1
 STOP_LIMIT_S = 60.0
 """The supervisor has escalated to SIGKILL long before."""
 CAPTURE_LIMIT_S = 600.0
+REQUEST_READ_NS = 500_000_000
+"""By then every agent has read a request; they look four times a second."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -109,11 +112,17 @@ def capture(folder: RunFolder, options: argparse.Namespace) -> int:
     """
     from core.runs.monitor import RunMonitor  # noqa: PLC0415 - listing runs needs no monitor
 
-    request = request_capture(
-        folder, what=options.what, steps=options.steps, ranks=options.ranks, with_stack=options.stack
-    )
-    wanted = len(set(options.ranks)) if options.ranks else folder.read().job.ranks
     monitor = RunMonitor(folder)
+    now = monitor.read_all()
+    request = request_capture(
+        folder,
+        what=options.what,
+        steps=options.steps,
+        first_step=common_first_step(now) if options.what == "trace" else None,
+        ranks=options.ranks,
+        with_stack=options.stack,
+    )
+    wanted = len(set(options.ranks)) if options.ranks else now.manifest.job.ranks
     limit_s = time.monotonic() + CAPTURE_LIMIT_S
     ended_looks = 0
     told: set[int] = set()
@@ -131,6 +140,19 @@ def capture(folder: RunFolder, options: argparse.Namespace) -> int:
         + (": the run has ended." if ended_looks else f" within {CAPTURE_LIMIT_S:.0f} s."),
         "Ask while the run trains; a rank takes it when it begins its next step.",
     )
+
+
+def common_first_step(snapshot: RunSnapshot) -> int | None:
+    """Return a step that every rank is sure to begin after it has read the request.
+
+    Without it ranks that read the request on either side of a step boundary
+    would begin their traces one step apart.
+    """
+    steps = [rank.step for rank in snapshot.ranks if rank.step is not None]
+    times_ns = [rank.step_time_ns for rank in snapshot.ranks if rank.step_time_ns]
+    if not steps or not times_ns:
+        return None
+    return max(steps) + 2 + math.ceil(REQUEST_READ_NS / min(times_ns))
 
 
 def _tell_new(folder: RunFolder, captures: list[Capture], told: set[int]) -> None:

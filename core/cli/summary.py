@@ -30,7 +30,7 @@ def write_summary(folder: RunFolder, snapshot: RunSnapshot, status: Status) -> N
     for message in _troubles(snapshot):
         write_line(message)
     failed = [rank for rank in snapshot.ranks if rank.traceback]
-    if failed and status != "done":
+    if failed and status == "failed":
         write_line(f"rank {failed[0].rank}:")
         for line in (failed[0].traceback or "").splitlines():
             write_line(f"  {printable(line)}")

@@ -16,7 +16,7 @@ from core.cli.devices import as_object, environment_problems
 from core.cli.launch import make_choice
 from core.cli.live import LiveDisplay, render
 from core.cli.plain import PlainDisplay, figures_line
-from core.cli.runs import list_runs
+from core.cli.runs import common_first_step, list_runs
 from core.cli.summary import write_summary
 from core.errors import DashboardError
 from core.hardware.probe import Devices
@@ -208,6 +208,12 @@ def test_runs_are_listed_newest_first(capsys: pytest.CaptureFixture[str]) -> Non
     header, row = capsys.readouterr().out.splitlines()
     assert header.split()[:3] == ["id", "status", "ranks"]
     assert row.split()[0] == found[0]["id"]
+
+
+def test_traces_of_all_ranks_begin_at_one_step_that_none_has_reached() -> None:
+    """0.5 s to read the request, at 108.2 ms a step, is 5 steps; 2 more, as ranks may be one apart."""
+    assert common_first_step(snapshot(rank(0, step=10), rank(1, step=11))) == 11 + 2 + 5
+    assert common_first_step(snapshot(rank(0, step=None))) is None
 
 
 def test_broken_run_is_told_and_the_list_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
