@@ -55,10 +55,15 @@ def run_demo(out: str, steps: int) -> int:
     code = follow(folder, owner=True)
     if code != 0:
         return code
-    return _render(folder, folder_out)
+    return render_pages(folder, folder_out)
 
 
-def _render(folder: RunFolder, out: Path) -> int:
+def render_pages(folder: RunFolder, out: Path) -> int:
+    """Render the pages with this run in a child and print the pictures' paths.
+
+    Returns:
+        0; 1 where the child failed, with its last words printed.
+    """
     before = {path: path.stat().st_mtime_ns for path in out.glob("*.png")}
     write_line(f"Rendering the pages into {printable(str(out))}")
     command = [sys.executable, os.fspath(MAIN), "--render-pages", os.fspath(out), "--run", folder.id]

@@ -11,7 +11,7 @@ from core.cli.output import columns, write_json, write_line
 from core.files import printable
 from core.hardware.probe import DeviceProblem, detect_devices
 from core.hardware.visible import order_is_certain, resolve_visible
-from core.units import gib
+from core.units import NOT_MEASURED, gib
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,9 +37,9 @@ def run_devices(as_json: bool) -> int:
         versions = [f"driver {devices.driver}"] if devices.driver else []
         versions += [f"CUDA {devices.cuda}"] if devices.cuda else []
         write_line(f"NVIDIA {', '.join(versions)}")
-        header = ["GPU", "name", "used GiB", "of GiB", "driver holds GiB", "busy %", "UUID"]
+        header = ["GPU", "name", "used GiB", "of GiB", "driver holds GiB", "busy %", "memory busy %", "UUID"]
         rows = [_row(gpu, reading) for gpu, reading in zip(devices.gpus, devices.readings, strict=True)]
-        for line in columns(header, rows, "llrrrrl"):
+        for line in columns(header, rows, "llrrrrrl"):
             write_line(line)
     else:
         write_line("No NVIDIA GPU can be used; jobs run on the CPU (gloo).")
@@ -92,13 +92,17 @@ def as_object(devices: Devices, problems: list[DeviceProblem]) -> dict[str, obje
 
 def _row(gpu: GpuInfo, reading: GpuReading) -> list[str]:
     title = str(gpu.index) if gpu.slice_index is None else f"{gpu.index} slice {gpu.slice_index}"
-    busy = "n/a" if reading.utilization_pct is None else f"{reading.utilization_pct:.0f}"
     return [
         title,
         printable(gpu.name) + (" (MIG on: the whole GPU)" if not gpu.computes else ""),
         gib(reading.used_bytes),
         gib(reading.total_bytes),
         gib(reading.driver_reserved_bytes),
-        busy,
+        _whole(reading.utilization_pct),
+        _whole(reading.memory_utilization_pct),
         gpu.uuid,
     ]
+
+
+def _whole(value: float | None) -> str:
+    return NOT_MEASURED if value is None else f"{value:.0f}"

@@ -23,7 +23,7 @@ from core.cli.figures import (
 from core.files import printable
 from core.hardware.readings import CALM_REASONS
 from core.runs.snapshot import RankStatus
-from core.units import format_count, format_elapsed, gib
+from core.units import NOT_MEASURED, format_count, format_elapsed, gib
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -148,4 +148,4 @@ def _gpus(gpus: tuple[GpuReading, ...]) -> Table:
 
 
 def _whole(value: float | None) -> str:
-    return "n/a" if value is None else f"{value:.0f}"
+    return NOT_MEASURED if value is None else f"{value:.0f}"

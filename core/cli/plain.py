@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from core.cli.figures import elapsed_s, headline, planned_steps, span
 from core.cli.output import write_line
 from core.files import printable
-from core.units import format_count, format_duration_ns, format_elapsed, gib
+from core.units import NOT_MEASURED, format_count, format_duration_ns, format_elapsed, gib
 
 if TYPE_CHECKING:
     from core.runs.snapshot import RankState, RunSnapshot
@@ -67,7 +67,7 @@ def figures_line(snapshot: RunSnapshot) -> str:
         f"step {format_count(min(steps))}" + (f" ({min(steps) + 1} of {planned})" if planned else ""),
         f"loss {span([rank.loss for rank in ranks])}",
         f"step time {format_duration_ns(slowest_ns)}",
-        f"{kind} {gib(min(memory))} to {gib(max(memory))} GiB" if memory else f"{kind} n/a",
+        f"{kind} {gib(min(memory))} to {gib(max(memory))} GiB" if memory else f"{kind} {NOT_MEASURED}",
     ]
     return "  ".join(parts)
 

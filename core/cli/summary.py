@@ -9,7 +9,7 @@ import numpy as np
 from core.cli.figures import elapsed_s, headline
 from core.cli.output import columns, write_line
 from core.files import printable
-from core.units import format_count, format_elapsed, format_number, gib
+from core.units import NOT_MEASURED, format_count, format_elapsed, format_number, gib
 
 if TYPE_CHECKING:
     from core.runs.manifest import Status
@@ -42,7 +42,7 @@ def write_summary(folder: RunFolder, snapshot: RunSnapshot, status: Status) -> N
 
 def _cells(rank: RankState, snapshot: RunSnapshot, device: str) -> list[str]:
     losses = snapshot.series.get("loss", {}).get(rank.rank)
-    ends = ["n/a", "n/a"]
+    ends = [NOT_MEASURED, NOT_MEASURED]
     if losses is not None and len(losses.y) > 0:
         ends = [format_number(float(losses.y[0])), format_number(float(losses.y[-1]))]
     peak = gib(rank.peak_bytes)

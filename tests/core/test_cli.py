@@ -12,6 +12,7 @@ import pytest
 from rich.console import Console
 
 from core.cli.arguments import split_launch
+from core.cli.demo import render_pages
 from core.cli.devices import as_object, environment_problems
 from core.cli.launch import make_choice
 from core.cli.live import LiveDisplay, render
@@ -298,3 +299,17 @@ def test_devices_as_an_object_keep_facts_and_figures_apart() -> None:
         None,
     )
     assert "uuid" not in gpu["now"]
+
+
+def test_demo_says_so_where_qt_cannot_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The run was whole, so only the pictures are missing."""
+    broken = tmp_path / "broken" / "PySide6"
+    broken.mkdir(parents=True)
+    (broken / "__init__.py").write_text("raise ImportError('libGL.so.1: cannot open shared object file')\n")
+    monkeypatch.setenv("PYTHONPATH", str(broken.parent))
+    assert render_pages(default_store().create(job()), tmp_path) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].startswith("error: The pages could not be rendered; the run itself is whole.")
+    assert "libGL.so.1: cannot open shared object file" in lines[-1]
