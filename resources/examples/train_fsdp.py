@@ -8,7 +8,8 @@ slice (reduce-scatter). Run it with one process per GPU, or on CPUs:
     torchrun --nproc-per-node=4 train_fsdp.py --device cpu --dtype fp32 \
         --dim 64 --layers 2 --heads 4 --vocab 1000 --batch 2 --sequence 64 --lr 3e-3
 
-Every rank prints the loss of its own batch. The defaults need four GPUs with 24 GiB.
+Every rank prints the loss of its own batch. The defaults need four GPUs with 24 GiB;
+torch 2.4 can shard on GPUs alone.
 """
 
 from __future__ import annotations

@@ -261,14 +261,14 @@ class Request:
 class Trace:
     """A torch.profiler trace of some steps, under way."""
 
-    what = "trace"
-
     def __init__(self, torch: Any, request: Request, step: int) -> None:
         if torch.autograd._profiler_enabled():
             raise RuntimeError("the script's own profiler is running")
         self._torch = torch
-        self._base: Any = torch.profiler.profiler._KinetoProfile
         self.request, self.first_step = request, step
+        self._mark: Any = None
+        self._then: Optional[Callable[[], None]] = None
+        self._restores: List[Callable[[], None]] = []
         activities = [torch.profiler.ProfilerActivity.CPU]
         if torch.cuda.is_initialized():
             activities.append(torch.profiler.ProfilerActivity.CUDA)
@@ -280,36 +280,59 @@ class Trace:
         )
         self._profile.start()
         self._give_way()
-        self._mark: Any = None
+        self._watch_ranges()
         self.boundary(step)
 
     def _give_way(self) -> None:
         """Ends this trace early if the script starts a profiler: there can be one."""
-        prepare = self._base.prepare_trace
-        self._restore: Optional[Callable[[], None]] = functools.partial(
-            setattr, self._base, "prepare_trace", prepare
-        )
+        base: Any = self._torch.profiler.profiler._KinetoProfile
+        prepare = base.prepare_trace
 
         def prepare_trace(profile: Any) -> None:
-            if self._restore is not None:
-                self._stop()
+            self._stop()
             prepare(profile)
 
-        self._base.prepare_trace = prepare_trace
+        base.prepare_trace = prepare_trace
+        self._restores.append(functools.partial(setattr, base, "prepare_trace", prepare))
+
+    def _watch_ranges(self) -> None:
+        """Step hooks run inside torch's range of the optimizer step: waits for its end."""
+        kind: Any = self._torch.autograd.profiler.record_function
+        leave = kind.__exit__
+
+        def leave_and_stop(profiled: Any, *error: Any) -> None:
+            leave(profiled, *error)
+            then = self._then
+            if then is not None and str(profiled.name).startswith("Optimizer.step#"):
+                self._then = None
+                then()
+
+        kind.__exit__ = leave_and_stop
+        self._restores.append(functools.partial(setattr, kind, "__exit__", leave))
 
     def boundary(self, step: int) -> None:
         """Marks the beginning of a step as other tools know it."""
-        if self._mark is not None:
-            self._mark.__exit__(None, None, None)
+        self._end_mark()
         self._mark = self._torch.profiler.record_function(f"ProfilerStep#{step}")
         self._mark.__enter__()
 
+    def end_soon(self, finish: Callable[[], None]) -> None:
+        """The last step is over; calls ``finish`` once its optimizer range is."""
+        self._end_mark()
+        self._then = finish
+
+    def _end_mark(self) -> None:
+        mark, self._mark = self._mark, None
+        if mark is not None:
+            mark.__exit__(None, None, None)
+
     def _stop(self) -> None:
-        restore, self._restore = self._restore, None
-        if restore is not None:
+        restores, self._restores = self._restores, []
+        for restore in restores:
             restore()
-            if self._mark is not None:
-                self._mark.__exit__(None, None, None)
+        if restores:
+            self._then = None
+            self._end_mark()
             self._profile.stop()
 
     def save(self, path: str) -> None:
@@ -329,8 +352,6 @@ class Trace:
 class Snapshot:
     """A CUDA memory snapshot with the history of some steps, under way."""
 
-    what = "snapshot"
-
     def __init__(self, torch: Any, request: Request, step: int) -> None:
         if not torch.cuda.is_initialized():
             raise RuntimeError("this rank uses no CUDA device, and only CUDA memory can be shown")
@@ -343,6 +364,10 @@ class Snapshot:
 
     def boundary(self, step: int) -> None:
         """Nothing is marked in a snapshot."""
+
+    def end_soon(self, finish: Callable[[], None]) -> None:
+        """Nothing has to end before."""
+        finish()
 
     def save(self, path: str) -> None:
         """Writes the snapshot and ends the history, unless it is the script's."""
@@ -385,6 +410,7 @@ class Captures:
         self._waiting: List[Request] = []
         self._seen: Set[str] = set()
         self._running: Optional[Union[Trace, Snapshot]] = None
+        self._ending = False
 
     def ask(self, fields: Fields, step: int) -> None:
         """Takes a request from any thread; stacks are answered here and now."""
@@ -405,6 +431,10 @@ class Captures:
         if running is not None:
             if step < running.first_step + running.request.steps:
                 running.boundary(step)
+                return
+            if not self._ending:
+                self._ending = True
+                running.end_soon(functools.partial(self._finish, step))
                 return
             self._finish(step)
         for request in list(self._waiting):
@@ -429,7 +459,7 @@ class Captures:
         self._records.write(("capture_started", {"request": clean(request.name), "step": step}))
 
     def _finish(self, step: int) -> None:
-        running, self._running = self._running, None
+        running, self._running, self._ending = self._running, None, False
         if running is not None:
             self._save(running.request, running.first_step, running.save)
 
