@@ -1,0 +1,197 @@
+"""The charts of a run, and how each takes its curves out of a snapshot.
+
+``CHARTS`` is the one list. A chart may show one of several series ("Allocated",
+"Reserved", ...); only those that a run has are offered.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from core.runs.snapshot import SERIES
+from core.units import format_count
+from gui.plots.curves import ChartData, Curve, skew_of
+from gui.plots.words import with_unit
+
+if TYPE_CHECKING:
+    from core.runs.snapshot import RunSnapshot
+    from core.telemetry.views import Series
+
+SKEW = "skew"
+"""Not a series of the run: largest minus smallest step time over the ranks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One series that a chart can show.
+
+    Attributes:
+        series: Name in ``RunSnapshot.series``, or ``SKEW``.
+        label: On the switch.
+        tip: What the figure is.
+    """
+
+    series: str
+    label: str
+    tip: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ChartSpec:
+    """One chart that the page can show.
+
+    Attributes:
+        id: Stable name, kept in the settings.
+        chip: Word on the chip that adds it.
+        title: Over the chart.
+        options: Series to choose from, the preferred one first.
+        zero_based: The y axis starts at zero.
+        has_log: A logarithmic axis makes sense.
+        has_smooth: Noise hides the course: offer a smoothed line.
+        marks_non_finite: A NaN in it was measured.
+    """
+
+    id: str
+    chip: str
+    title: str
+    options: tuple[Option, ...]
+    zero_based: bool = False
+    has_log: bool = False
+    has_smooth: bool = False
+    marks_non_finite: bool = False
+
+
+_MEMORY = (
+    Option("allocated", "Allocated", "What tensors hold, as PyTorch's allocator counts it."),
+    Option(
+        "reserved",
+        "Reserved",
+        "What PyTorch's allocator has taken from the driver: allocated and cached.",
+    ),
+    Option(
+        "driver",
+        "Driver",
+        "What the driver counts for the rank's process: reserved, context, kernels.",
+    ),
+    Option("gpu_used", "Device", "In use on the whole GPU, other processes included."),
+    Option("resident", "Resident", "Resident memory of the rank's process in the host's memory."),
+)
+
+CHARTS: tuple[ChartSpec, ...] = (
+    ChartSpec("memory", "Memory", "Memory per rank", _MEMORY, zero_based=True),
+    ChartSpec(
+        "loss",
+        "Loss",
+        "Loss per rank",
+        (Option("loss", "Loss"),),
+        has_log=True,
+        has_smooth=True,
+        marks_non_finite=True,
+    ),
+    ChartSpec(
+        "step_time",
+        "Step time",
+        "Step time",
+        (
+            Option("step_time", "Step", "Time from one optimizer step to the next."),
+            Option("own_time", "Own work", "Step time less the time the rank is known to have waited."),
+            Option(SKEW, "Skew", "Largest minus smallest step time over the ranks."),
+        ),
+        zero_based=True,
+    ),
+    ChartSpec("tokens", "Tokens/s", "Tokens/s", (Option("tokens_per_s", "Tokens/s"),), zero_based=True),
+    ChartSpec(
+        "grad_norm",
+        "Grad norm",
+        "Gradient norm",
+        (Option("grad_norm", "Norm"),),
+        has_log=True,
+        has_smooth=True,
+        marks_non_finite=True,
+    ),
+    ChartSpec(
+        "learning_rate", "Learning rate", "Learning rate", (Option("learning_rate", "Rate"),), has_log=True
+    ),
+    ChartSpec(
+        "utilization",
+        "Utilization",
+        "GPU utilization",
+        (Option("utilization", "Utilization", "Share of time in which a kernel ran, as NVML says it."),),
+        zero_based=True,
+    ),
+    ChartSpec("clocks", "Clocks", "SM clock", (Option("sm_clock", "SM clock"),)),
+    ChartSpec("power", "Power", "Power", (Option("power", "Power"),), zero_based=True),
+    ChartSpec("temperature", "Temperature", "Temperature", (Option("temperature", "Temperature"),)),
+    ChartSpec("nvlink", "NVLink", "NVLink traffic", (Option("nvlink", "In and out"),), zero_based=True),
+)
+
+ALWAYS_OFFERED = ("memory", "loss", "step_time")
+PREFERRED = ("memory", "loss", "step_time", "clocks", "grad_norm", "tokens", "learning_rate")
+"""Which charts a page shows by itself, as many as fit."""
+
+
+def options_of(spec: ChartSpec, snapshot: RunSnapshot) -> tuple[Option, ...]:
+    """The options that this run has points for; resident memory only where it is all there is."""
+    found = tuple(option for option in spec.options if _has(option, snapshot))
+    return tuple(option for option in found if option.series != "resident") or found
+
+
+def _has(option: Option, snapshot: RunSnapshot) -> bool:
+    if option.series == SKEW:
+        return len(snapshot.series.get("step_time", {})) > 1
+    return bool(snapshot.series.get(option.series))
+
+
+def offered(snapshot: RunSnapshot) -> tuple[ChartSpec, ...]:
+    """Charts with data, and those that every run gets data for."""
+    return tuple(spec for spec in CHARTS if spec.id in ALWAYS_OFFERED or options_of(spec, snapshot))
+
+
+def chart_data(spec: ChartSpec, option: Option, snapshot: RunSnapshot) -> ChartData:
+    """Takes the curves of one chart out of a snapshot; arrays are not copied."""
+    name = "step_time" if option.series == SKEW else option.series
+    curves = tuple(
+        Curve(rank, series.x, series.y, series.generation)
+        for rank, series in sorted(snapshot.series.get(name, {}).items())
+    )
+    x_name, unit = SERIES[name]
+    note = ""
+    if option.series == SKEW:
+        skew = skew_of(curves)
+        curves = (skew,) if skew is not None else ()
+    elif option.series == "step_time":
+        note = skew_words(snapshot.series.get(name, {}))
+    x: Literal["step", "s"] = "s" if x_name == "s" else "step"
+    return ChartData(
+        name=option.series,
+        curves=curves,
+        x_name=x,
+        unit=unit,
+        zero_based=spec.zero_based,
+        marks_non_finite=spec.marks_non_finite,
+        note=note,
+    )
+
+
+def skew_words(step_times: dict[int, Series]) -> str:
+    """Skew of the newest step that all ranks have ended: "skew 1.2 ms at step 1,248"."""
+    tails = [Curve(rank, series.x[-64:], series.y[-64:]) for rank, series in step_times.items()]
+    skew = skew_of(tails)
+    if skew is None:
+        return ""
+    return f"skew {with_unit(float(skew.y[-1]), 'ms')} at step {format_count(round(float(skew.x[-1])))}"
+
+
+def caption_of(spec: ChartSpec, option: Option, snapshot: RunSnapshot) -> str:
+    """Unit and meaning of what a chart shows, beside its title."""
+    if spec.id == "loss":
+        sources = {rank.loss_source for rank in snapshot.ranks if rank.loss_source is not None}
+        words = {"autograd": "sum of micro-losses", "log": "from log lines", "rule": "by your rule"}
+        return ", ".join(words[source] for source in ("autograd", "log", "rule") if source in sources)
+    if spec.id == "grad_norm":
+        return "local part of each rank" if any(rank.grad_norm_partial for rank in snapshot.ranks) else ""
+    unit = "ms" if option.series == SKEW else SERIES[option.series][1]
+    if option.series == "resident":
+        return f"{unit}, resident"
+    return unit

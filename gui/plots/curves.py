@@ -1,0 +1,114 @@
+"""What a chart is given to draw: curves with a rank, and how they are meant.
+
+Plain data and arithmetic on it; nothing here draws.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Floats = NDArray[np.float64]
+
+MAX_LINES = 8
+"""Up to this many ranks get a line of their own; more are a band or a heat map."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """One rank's curve.
+
+    Attributes:
+        rank: Global rank.
+        x: (n,) float64, ascending.
+        y: (n,) float64; NaN and the infinities may be gaps or measured values.
+        generation: Curves of one rank with the same generation differ only by
+            points added at the end.
+    """
+
+    rank: int
+    x: Floats
+    y: Floats
+    generation: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChartData:
+    """Everything that one chart shows.
+
+    Attributes:
+        name: What y is, as a file or column name would say it ("loss").
+        curves: One per rank, by ascending rank.
+        x_name: "step", or "s" for seconds since the run was created.
+        unit: Of y, "" if it has none.
+        zero_based: The y axis starts at zero.
+        marks_non_finite: A NaN or an infinity was measured and gets a mark;
+            otherwise it is a gap.
+        note: One more line of words in the plot.
+    """
+
+    name: str
+    curves: tuple[Curve, ...]
+    x_name: Literal["step", "s"] = "step"
+    unit: str = ""
+    zero_based: bool = False
+    marks_non_finite: bool = False
+    note: str = ""
+
+    def extent(self) -> tuple[float, float] | None:
+        """Smallest and largest x of all curves, None if there are no points."""
+        ends = [(float(curve.x[0]), float(curve.x[-1])) for curve in self.curves if curve.x.size]
+        if not ends:
+            return None
+        return min(low for low, _ in ends), max(high for _, high in ends)
+
+
+def visible(x: Floats, low: float, high: float) -> slice:
+    """The points of an ascending ``x`` in [low, high], and one more on each side."""
+    first = int(np.searchsorted(x, low, side="left"))
+    last = int(np.searchsorted(x, high, side="right"))
+    return slice(max(0, first - 1), min(len(x), last + 1))
+
+
+def skew_of(curves: Sequence[Curve]) -> Curve | None:
+    """Largest minus smallest y over the ranks at each x that all of them have.
+
+    Ranks of one job share their step numbers except for the newest few.
+    """
+    filled = [curve for curve in curves if curve.x.size]
+    if len(filled) < 2:
+        return None
+    length = min(len(curve.x) for curve in filled)
+    aligned = all(
+        curve.x[0] == filled[0].x[0] and curve.x[length - 1] == filled[0].x[length - 1] for curve in filled
+    )
+    if aligned:
+        x = filled[0].x[:length]
+        rows = [curve.y[:length] for curve in filled]
+    else:
+        x = filled[0].x
+        for curve in filled[1:]:
+            x = np.intersect1d(x, curve.x)
+        if not x.size:
+            return None
+        rows = [curve.y[np.searchsorted(curve.x, x)] for curve in filled]
+    return Curve(rank=-1, x=x, y=np.max(rows, axis=0) - np.min(rows, axis=0))
+
+
+def nearest(curve: Curve, x: float) -> int | None:
+    """Index of the point that is nearest to ``x``, None for an empty curve."""
+    size = len(curve.x)
+    if not size:
+        return None
+    right = int(np.searchsorted(curve.x, x))
+    if right == 0:
+        return 0
+    if right == size:
+        return size - 1
+    return right if curve.x[right] - x < x - curve.x[right - 1] else right - 1

@@ -1,0 +1,67 @@
+"""Words and figures of a chart: values with units, moments, notes. No Qt events, no drawing."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.units import format_count, format_elapsed, format_number
+from gui.plots.curves import nearest
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QColor
+
+    from gui.plots.curves import ChartData
+    from gui.plots.layers import Drawn, End
+
+
+def with_unit(value: float, unit: str, digits: int = 5) -> str:
+    """A figure of a chart: "8.42 GiB", "108.2 ms", "10.374"."""
+    decimals = {"GiB": 2, "ms": 1, "%": 0, "W": 0, "MHz": 0, "GB/s": 1, "tokens/s": 0, "\N{DEGREE SIGN}C": 0}
+    if digits != 5 or unit not in decimals or not math.isfinite(value):
+        text = format_number(value, digits)
+    else:
+        text = f"{value:,.{decimals[unit]}f}".replace("-", "\N{MINUS SIGN}")
+    separator = "\N{NO-BREAK SPACE}" if unit == "%" else " "
+    return f"{text}{separator}{unit}" if unit else text
+
+
+def moment(seconds: float) -> str:
+    """A time since the run was created: "12.4 s", "02:14"."""
+    return f"{seconds:.1f} s" if seconds < 100 else format_elapsed(seconds)
+
+
+def some_ranks(group: list[int], ends: tuple[End, ...]) -> str:
+    """Names a group of curves: "ranks 0, 1 and 3", "6 of 8 ranks"."""
+    ranks = sorted(rank for index in group if (rank := ends[index].rank) is not None)
+    if len(ranks) > 4:
+        return f"{len(ranks)} of {len(ends)} ranks"
+    return f"ranks {', '.join(str(rank) for rank in ranks[:-1])} and {ranks[-1]}"
+
+
+def counted(drawn: Drawn, x_name: str) -> str:
+    """Says at how many places something was measured that is no number."""
+    words = [
+        f"{name} at {format_count(places)} {x_name if places == 1 else x_name + 's'}"
+        for name, places in (("NaN", drawn.nan_places), ("infinite", drawn.inf_places))
+        if places
+    ]
+    return ", ".join(words)
+
+
+def spread_rows(data: ChartData, x: float) -> list[tuple[QColor | None, str, str]]:
+    """Largest, median and smallest value of all ranks at ``x``, for the crosshair."""
+    values = [float(curve.y[at]) for curve in data.curves if (at := nearest(curve, x)) is not None]
+    finite = [value for value in values if math.isfinite(value)]
+    if not finite:
+        return []
+    return [
+        (None, name, with_unit(value, data.unit))
+        for name, value in (
+            ("Largest", max(finite)),
+            ("Median", float(np.median(finite))),
+            ("Smallest", min(finite)),
+        )
+    ]
