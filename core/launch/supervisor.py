@@ -317,6 +317,7 @@ class Supervisor:
 
     def _finish(self) -> None:
         self._end_sampler()
+        self._reap()  # those that ended since: their exit codes are still to be had
         ends = outcome.read_ends(
             self._folder,
             self._job.ranks,
