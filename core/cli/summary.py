@@ -9,6 +9,7 @@ import numpy as np
 from core.cli.figures import elapsed_s, headline
 from core.cli.output import columns, write_line
 from core.files import printable
+from core.runs.snapshot import RankStatus
 from core.units import NOT_MEASURED, format_count, format_elapsed, format_number, gib
 
 if TYPE_CHECKING:
@@ -29,10 +30,10 @@ def write_summary(folder: RunFolder, snapshot: RunSnapshot, status: Status) -> N
         write_line(line)
     for message in _troubles(snapshot):
         write_line(message)
-    failed = [rank for rank in snapshot.ranks if rank.traceback]
-    if failed and status == "failed":
-        write_line(f"rank {failed[0].rank}:")
-        for line in (failed[0].traceback or "").splitlines():
+    failing = _first_failing(snapshot)
+    if failing is not None:
+        write_line(f"rank {failing.rank}:")
+        for line in (failing.traceback or "").splitlines():
             write_line(f"  {printable(line)}")
     for capture in snapshot.captures:
         if capture.file:
@@ -53,8 +54,18 @@ def _cells(rank: RankState, snapshot: RunSnapshot, device: str) -> list[str]:
 
 
 def _troubles(snapshot: RunSnapshot) -> list[str]:
+    """Return warnings, errors and what was skipped while reading; not again what the headline tells."""
     lines = [
-        f"{alert.level}: {printable(alert.message)}" for alert in snapshot.alerts if alert.level != "info"
+        f"{alert.level}: {printable(alert.message)}"
+        for alert in snapshot.alerts
+        if alert.level != "info" and alert.message != snapshot.headline
     ]
     lines += [f"{count} x {code}: {printable(message)}" for code, count, message in snapshot.problems]
     return lines
+
+
+def _first_failing(snapshot: RunSnapshot) -> RankState | None:
+    """Return the rank that the headline is about, else the first that failed, if it left a traceback."""
+    failed = [rank for rank in snapshot.ranks if rank.status == RankStatus.FAILED]
+    meant = [rank for rank in failed if snapshot.headline.startswith(f"Rank {rank.rank} ")]
+    return next((rank for rank in (meant or failed)[:1] if rank.traceback), None)

@@ -183,15 +183,31 @@ def test_summary_tells_first_and_last_loss_and_peak(
     assert lines[-1] == f"Everything is in {tmp_path}"
 
 
-def test_summary_of_a_failure_holds_the_users_frames(
+def test_summary_of_a_failure_holds_the_frames_of_the_rank_that_failed_first(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Case L08: others raise too, because the connection is gone."""
+    message = "Rank 1 raised ValueError at step 4: label 32001"
+    follower = rank(0, status=RankStatus.STOPPED, traceback="RuntimeError: Connection closed by peer")
     failed = rank(1, status=RankStatus.FAILED, traceback='File "train.py", line 3\nValueError: label 32001')
-    ended = snapshot(rank(0), failed, status="failed", headline="rank 1: ValueError")
+    alert = Alert(key="failure", level="error", t_ns=0, message=message)
+    ended = snapshot(follower, failed, status="failed", headline=message, alerts=(alert,))
     write_summary(RunFolder(tmp_path), ended, "failed")
     text = capsys.readouterr().out
-    assert "failed after 01:14: rank 1: ValueError" in text
+    assert f"failed after 01:14: {message}" in text
     assert 'rank 1:\n  File "train.py", line 3\n  ValueError: label 32001\n' in text
+    assert "Connection closed" not in text
+    assert text.count(message) == 1, "the alert says nothing new"
+
+
+def test_summary_shows_no_frames_of_others_where_a_rank_was_killed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Case L07: the killed rank left no traceback."""
+    follower = rank(0, status=RankStatus.STOPPED, traceback="RuntimeError: Connection closed by peer")
+    ended = snapshot(follower, rank(1, status=RankStatus.FAILED), headline="Rank 1 killed by signal 9")
+    write_summary(RunFolder(tmp_path), ended, "failed")
+    assert "Connection closed" not in capsys.readouterr().out
 
 
 def test_runs_are_listed_newest_first(capsys: pytest.CaptureFixture[str]) -> None:
