@@ -907,7 +907,8 @@ class Training:
                 properties = torch.cuda.get_device_properties(self.device_index)
                 fields["device_name"] = clean(properties.name)
                 if hasattr(properties, "uuid"):
-                    fields["device_uuid"] = f"GPU-{properties.uuid}"
+                    identity = str(properties.uuid)
+                    fields["device_uuid"] = identity if "GPU-" in identity else f"GPU-{identity}"
         except Exception as error:
             self.records.problem("device", error)
         self.records.write(("torch", fields))
@@ -1434,7 +1435,7 @@ def main() -> None:
     folder = os.environ.get("RIDGELINE_RUN_DIR")
     try:
         if folder:
-            rank = Rank(folder)
+            rank = Rank(os.path.abspath(folder))
             rank.start()
     except Exception as error:
         print(f"ridgeline: this rank is not recorded: {error}", file=sys.stderr)

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from core.telemetry.events import RankEvent, RankStarted
+from core.telemetry.tail import EventTail
 from tests.helpers.interpreters import Interpreter, plain_interpreters
 from tests.helpers.torchrun import of_kind, read_rank, run_alone
 
@@ -218,3 +220,55 @@ def test_a_folder_that_cannot_be_written_does_not_stop_the_script(tmp_path: Path
     assert result.returncode == 0
     assert result.stdout == "trained\n"
     assert "this rank is not recorded" in result.stderr
+
+
+def test_a_restarted_rank_goes_on_in_its_file(tmp_path: Path) -> None:
+    script = tmp_path / "x.py"
+    script.write_text("import time; time.sleep(0.3)")
+    run_dir = tmp_path / "run"
+    run_alone([str(script)], run_dir)
+    with open(run_dir / "control.jsonl", "w") as file:
+        file.write('{"kind":"capture_request","seq":0,"t_ns":1,"request":"old","what":"stacks"}\n')
+    with open(run_dir / "ranks/0.jsonl", "a") as file:
+        file.write('{"kind":"torn')
+    run_alone([str(script)], run_dir, env={"TORCHELASTIC_RESTART_COUNT": "1"})
+    tail: EventTail[RankEvent] = EventTail(run_dir / "ranks/0.jsonl", RankEvent)
+    events = tail.read()
+    assert [event.seq for event in events] == list(range(1, len(events) + 1))
+    assert tail.problems.keys() == {"broken_line"}
+    starts = [event for event in events if isinstance(event, RankStarted)]
+    assert [start.restart for start in starts] == [0, 1]
+    assert not (run_dir / "stacks").exists()
+
+
+ASKING = """
+import json, os, time
+
+def waits_here():
+    time.sleep(0.8)
+
+with open(os.path.join(os.environ["RIDGELINE_RUN_DIR"], "control.jsonl"), "w") as file:
+    for fields in (
+        {"kind": "capture_request", "request": "../x", "what": "stacks"},
+        {"kind": "capture_request", "request": "b", "what": "hologram"},
+        {"kind": "capture_request", "request": "c", "what": "trace", "steps": "many"},
+        {"kind": "capture_request", "request": "d", "what": "stacks", "ranks": [1]},
+        {"kind": "stop", "now": False},
+    ):
+        file.write(json.dumps({"seq": 0, "t_ns": 1, **fields}) + "\\n")
+waits_here()
+"""
+
+
+def test_stacks_of_a_script_without_torch(tmp_path: Path) -> None:
+    script = tmp_path / "x.py"
+    script.write_text(ASKING)
+    run_dir = tmp_path / "run"
+    run_alone([str(script)], run_dir)
+    records = read_rank(run_dir)
+    [ready] = of_kind(records, "capture")
+    assert ready["file"] == "stacks/step0_rank0.txt"
+    assert "waits_here" in (run_dir / "stacks/step0_rank0.txt").read_text()
+    [failed] = of_kind(records, "capture_failed")
+    assert failed["request"] == "b"
+    assert len(of_kind(records, "problem")) == 1
