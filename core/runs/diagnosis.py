@@ -87,7 +87,7 @@ def headline(
 
 def _end_words(manifest: Manifest, status: Status, at_step: str) -> str:
     words = {
-        "done": "Done" + at_step.replace(" at ", ", the last was ", 1),
+        "done": "Done" + at_step.replace(" at ", " after ", 1),
         "failed": "Failed",
         "stopped": f"Stopped{at_step}",
         "lost": f"The supervisor of this run is gone{at_step}",

@@ -40,6 +40,8 @@ _SIGNALS = {
 }
 
 
+_NO_WORD = "The logs of the ranks have what came before."
+
 _ASKED_TO_END = (-15, -2)
 
 _DEATH_NS = 2 * SECOND_NS
@@ -92,7 +94,7 @@ def first_failure(
     if killed is not None:
         return _killed(killed)
     if raised:
-        return _raised(raised, manifest)
+        return _lost_connection(raised, ranks)
     if stop_asked_ns is not None:
         return None
     return _exited(ranks) or _launcher_failed(ranks, manifest, launcher_error)
@@ -128,11 +130,36 @@ def _first_killed(
     return min(named or killed, key=lambda rank: rank.heartbeat_ns or 0, default=None)
 
 
+def _lost_connection(raised: Sequence[tuple[int, int, RaisedError]], ranks: Sequence[RankFacts]) -> Failure:
+    """Only consequences are known so far; a rank whose process has gone is their cause."""
+    t_ns, first, error = raised[0]
+    gone = [rank for rank in ranks if rank.process_gone and not rank.has_ended]
+    if gone:
+        step = _after(gone[0].last_step)
+        message = f"{begin(name_ranks(_numbers(gone)))} ended without a word{step}"
+        return Failure(message=message, hint=_NO_WORD, rank=gone[0].rank, step=gone[0].last_step, t_ns=t_ns)
+    who = begin(name_ranks([rank for _, rank, _ in raised], len(ranks)))
+    message = f"{who} lost the connection to another rank{_at(error.step)}: {_one_line(error.message)}"
+    return Failure(message=message, hint=_NO_WORD, rank=first, step=error.step, t_ns=t_ns)
+
+
+def _numbers(ranks: Sequence[RankFacts]) -> list[int]:
+    return [rank.rank for rank in ranks]
+
+
+def _at(step: int | None) -> str:
+    return "" if step is None else f" at step {format_count(step)}"
+
+
+def _after(step: int | None) -> str:
+    return "" if step is None else f" after step {format_count(step)}"
+
+
 def _killed(rank: RankFacts) -> Failure:
     number = -(rank.exit_code or 0)
     meaning = f" ({_SIGNALS[number]})" if number in _SIGNALS else ""
-    step = f" after step {format_count(rank.last_step)}" if rank.last_step is not None else ""
-    hint = "Its process ended without a word; its log has what came before."
+    step = _after(rank.last_step)
+    hint = _NO_WORD
     if number == 9:
         hint = "Look for the kernel's out-of-memory killer (dmesg), or use less host memory a rank."
     return Failure(
@@ -148,7 +175,7 @@ def _raised(raised: Sequence[tuple[int, int, RaisedError]], manifest: Manifest) 
     t_ns, first, error = raised[0]
     same = [rank for _, rank, other in raised if (other.type, other.message) == (error.type, error.message)]
     who = begin(name_ranks(same, manifest.job.ranks))
-    at = f" at step {format_count(error.step)}" if error.step is not None else ""
+    at = _at(error.step)
     text = _one_line(error.message)
     hint = _hint(error, manifest)
     if error.out_of_memory:
@@ -199,7 +226,7 @@ def _exited(ranks: Sequence[RankFacts]) -> Failure | None:
     first = min(failed, key=lambda rank: (rank.ended_ns or rank.heartbeat_ns or 0, rank.rank))
     same = [rank.rank for rank in failed if rank.exit_code == first.exit_code]
     who = begin(name_ranks(same, len(ranks)))
-    step = f" after step {format_count(first.last_step)}" if first.last_step is not None else ""
+    step = _after(first.last_step)
     return Failure(
         message=f"{who} ended with exit code {first.exit_code}{step}",
         hint="The script asked for this exit code; its log says why.",

@@ -61,6 +61,7 @@ LIMIT_NS = 15_000_000
 _DIAGNOSE_EVERY_NS = SECOND_NS // 2
 _ALIVE_EVERY_NS = SECOND_NS
 _STALE_NS = 3 * SECOND_NS
+_STALE_AFTER_ERROR_NS = SECOND_NS // 2
 _SLOW_STEPS = 8
 _SLOW_VOTES = 3
 
@@ -252,7 +253,7 @@ class RunMonitor:
 
     def _look(self, now_ns: int) -> RunSnapshot:
         status = self._status()
-        facts = [self._facts(track, status, now_ns) for track in self._tracks]
+        facts = self._facts(status, now_ns)
         self._compare_steps(now_ns)
         median_ns = self._median_step_ns()
         hang = find_hang(facts, now_ns, median_ns) if status in {"starting", "running"} else None
@@ -295,16 +296,18 @@ class RunMonitor:
             return made
         return before if replace(made, version=before.version) == before else made
 
-    def _facts(self, track: RankTrack, status: Status, now_ns: int) -> RankFacts:
-        gone = False
-        stale = track.heartbeat_ns is not None and now_ns - track.heartbeat_ns > _STALE_NS
-        if stale and self._here and status not in ENDED and track.pid is not None:
-            gone = not _lives(track.pid)
-        return track.facts(
-            self._manifest.exit_codes.get(track.rank),
-            process_gone=gone,
-            signalled=track.pid in self._signalled,
-        )
+    def _facts(self, status: Status, now_ns: int) -> list[RankFacts]:
+        """Facts of all ranks; a process that has been silent is looked for, sooner if another rank failed."""
+        any_error = any(track.error is not None for track in self._tracks)
+        limit_ns = _STALE_AFTER_ERROR_NS if any_error else _STALE_NS
+        may_look = self._here and status not in ENDED
+        found = []
+        for track in self._tracks:
+            stale = track.heartbeat_ns is not None and now_ns - track.heartbeat_ns > limit_ns
+            gone = may_look and stale and track.pid is not None and not _lives(track.pid)
+            exit_code = self._manifest.exit_codes.get(track.rank)
+            found.append(track.facts(exit_code, process_gone=gone, signalled=track.pid in self._signalled))
+        return found
 
     def _median_step_ns(self) -> float | None:
         """Of recent steps; else from how far the output is and how long that took."""

@@ -251,7 +251,7 @@ class RankTrack:
         self._loss = (x if source == "autograd" else shown_step, value)
         self._moved(t_ns)
         self._curves.add("loss", self.rank, x, value)
-        self._losses.add(self.rank, x, value, t_ns)
+        self._losses.add(self.rank, x if shown_step is None else shown_step, value, t_ns)
 
     def saw_output(self, t_ns: int) -> None:
         """Its log has grown."""

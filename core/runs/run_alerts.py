@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from core.runs.rank_words import begin, name_ranks
 from core.runs.snapshot import Alert
 from core.units import format_count, format_duration_ns
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping, Sequence, Set
 
     from core.runs.failures import Failure
     from core.runs.rank_facts import RankFacts
@@ -105,14 +106,16 @@ def slow_alert(slow: Straggler, since_ns: int) -> Alert:
     )
 
 
-def warning_alert(key: str, rank: int | None, message: str, count: int, t_ns: int) -> Alert:
-    """A warning that a program wrote."""
-    who = "torchrun" if rank is None else f"Rank {rank}"
+def warning_alert(key: str, ranks: Set[int | None], message: str, count: int, t_ns: int) -> Alert:
+    """A warning that programs wrote; None among ``ranks`` is the launcher."""
+    known = sorted(rank for rank in ranks if rank is not None)
+    who = begin(name_ranks(known)) if known else "torchrun"
+    verb = "warn" if len(known) > 1 else "warns"
     times = f" ({format_count(count)} times)" if count > 1 else ""
     return Alert(
         key=f"log-{key}",
         level="warn",
         t_ns=t_ns,
-        message=f"{who} warns: {message[:_TEXT_LIMIT]}{times}",
-        rank=rank,
+        message=f"{who} {verb}: {message[:_TEXT_LIMIT]}{times}",
+        rank=known[0] if known else None,
     )

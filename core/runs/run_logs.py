@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from core.runs.run_alerts import warning_alert
 from core.telemetry.line_text import message_of
-from core.telemetry.log_lines import LineNumbers, LoggedLoss, LogTail, NotableLine
+from core.telemetry.log_lines import SHOWN, LineNumbers, LoggedLoss, LogTail, NotableLine
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +27,7 @@ QUEUE_LINES = 20_000
 """Lines that wait for ``take_lines``; the oldest are dropped beyond it."""
 
 _ROUND_BYTES = 1 << 18
+_SHOWN_LATER = (10, 40)
 _WARNING_LIMIT = 30
 _PREFIX = re.compile(r"^(?:\S+:\d+: )?(?:\w*Warning: )?(?:WARNING:? ?)?")
 _NUMBER = re.compile(r"\d+")
@@ -38,7 +39,7 @@ class _Warning:
     """A warning in the words of its first occurrence."""
 
     message: str
-    rank: int | None
+    ranks: set[int | None]
     t_ns: int
     count: int
 
@@ -92,7 +93,10 @@ class RunLogs:
                     still.append(tail)
                     continue
                 chunk = tail.read(
-                    t_ns if is_new else None, limit_bytes=_ROUND_BYTES, losses=wants_losses(tail.rank)
+                    t_ns if is_new else None,
+                    limit_bytes=_ROUND_BYTES,
+                    losses=wants_losses(tail.rank),
+                    shown=SHOWN if first_round else _SHOWN_LATER,
                 )
                 if chunk.read_bytes or chunk.lines:
                     losses += chunk.losses
@@ -126,7 +130,7 @@ class RunLogs:
     def alerts(self) -> list[Alert]:
         """The warnings in the output, each in the words of its first occurrence."""
         return [
-            warning_alert(key, warning.rank, warning.message, warning.count, warning.t_ns)
+            warning_alert(key, warning.ranks, warning.message, warning.count, warning.t_ns)
             for key, warning in self._warnings.items()
         ]
 
@@ -153,8 +157,9 @@ class RunLogs:
         known = self._warnings.get(key)
         if known is not None:
             known.count += 1
+            known.ranks.add(notable.rank)
         elif len(self._warnings) < _WARNING_LIMIT:
-            self._warnings[key] = _Warning(message, notable.rank, t_ns, 1)
+            self._warnings[key] = _Warning(message, {notable.rank}, t_ns, 1)
 
     def _note_launcher(self, text: str, notable: NotableLine) -> None:
         seen = _LAUNCHER_SAW.search(text)

@@ -145,7 +145,9 @@ def split_label(text: str, *, bare: bool = False) -> tuple[int | None, int]:
 
 
 _GLOG = re.compile(r"^\[?([IWEFCD])\d{4} \d\d:\d\d:\d\d\.\d+ [^\]]*\] ?")
-_QUIET = re.compile(r"^[\s*]*$|^Setting OMP_NUM_THREADS ")
+_QUIET = re.compile(
+    r"^[\s*]*$|^Setting OMP_NUM_THREADS |^Sending process \d+ closing signal |^Received \d+ death signal"
+)
 _ERROR = re.compile(
     r"^Traceback \(most recent call last\)"
     r"|\b[A-Z]\w*(?:Error|Exception)\b(?::|$)"
@@ -166,8 +168,8 @@ NOTABLE = (b"rror", b"xception", b"arning", b"WARN", b"warn", b"raceback", b"ERR
 def level_of(text: str) -> Level:
     """How grave a line is by its words: "info" unless it says otherwise.
 
-    The banner of torchrun about OMP_NUM_THREADS is information, although it is
-    written as a warning.
+    Some that torchrun writes as warnings are information: its banner about
+    OMP_NUM_THREADS, and that it ends ranks, after one has failed or as it was asked to.
     """
     logged = _GLOG.match(text)
     rest = text[logged.end() :] if logged else text

@@ -24,11 +24,8 @@ if TYPE_CHECKING:
 
     from core.telemetry.views import Level, Stream
 
-SHOWN_FIRST = 100
-"""Lines at the beginning of a read that are shown of a flood."""
-
-SHOWN_LAST = 400
-"""Lines at its end."""
+SHOWN = (50, 200)
+"""Lines at the beginning and at the end of a read that are shown of a flood."""
 
 READ_BYTES = 1 << 20
 """Bytes that one read takes in at most."""
@@ -120,6 +117,7 @@ class LogTail:
         self._labels_seen = rank is None
         self._identity: tuple[int, int] | None = None
         self._held: list[LoggedLoss] = []
+        self._shown = SHOWN
         self._begin(0)
 
     def _begin(self, position: int) -> None:
@@ -134,7 +132,12 @@ class LogTail:
         self._history_rest = b""
 
     def read(
-        self, t_ns: int | None = None, *, limit_bytes: int = READ_BYTES, losses: bool = True
+        self,
+        t_ns: int | None = None,
+        *,
+        limit_bytes: int = READ_BYTES,
+        losses: bool = True,
+        shown: tuple[int, int] = SHOWN,
     ) -> LogChunk:
         """Takes in what is new.
 
@@ -142,10 +145,12 @@ class LogTail:
             t_ns: Unix time to give the lines; None if they were there before.
             limit_bytes: Read this much at most; the rest waits for the next call.
             losses: Look for losses.
+            shown: Lines at the beginning and at the end that are shown of a flood.
 
         Returns:
             An empty chunk if the file is absent or has not grown.
         """
+        self._shown = shown
         chunk = LogChunk()
         size = self._prepare(chunk, t_ns)
         if size > self._position:
@@ -249,7 +254,7 @@ class LogTail:
         numbers_from = self._numbers.take(count if first_number is None else count - 1)
         if first_number is None:
             first_number, numbers_from = numbers_from, numbers_from + 1
-        hidden = range(SHOWN_FIRST, count - SHOWN_LAST) if count > SHOWN_FIRST + SHOWN_LAST else range(0)
+        hidden = range(self._shown[0], count - self._shown[1])
         offset, lost_bytes = self._open_offset, self._open_lost_bytes
         for position, raw in enumerate(raw_lines):
             number = first_number if position == 0 else numbers_from + position - 1

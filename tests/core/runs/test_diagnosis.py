@@ -205,6 +205,14 @@ def test_a_rank_killed_by_a_signal_wins_over_lost_connections() -> None:
     assert rank_status(ranks[0], None, None, "failed") is RankStatus.STOPPED
 
 
+def test_a_process_that_has_gone_is_told_before_its_exit_code_is_known() -> None:
+    ranks = [fact(rank, error=error(CLOSED, 0.1, "RuntimeError")) for rank in range(4)]
+    ranks[1] = fact(1, step=4, process_gone=True)
+    failure = first_failure(ranks, manifest())
+    assert failure is not None
+    assert failure.message == "Rank 1 ended without a word after step 3"
+
+
 def test_of_several_killed_the_one_that_the_launcher_saw_first_wins() -> None:
     ranks = [fact(rank, exit_code=-9) for rank in range(4)]
     failure = first_failure(ranks, manifest(status="failed"), blamed=3)
@@ -236,7 +244,10 @@ def test_of_several_killed_the_one_that_the_launcher_saw_first_wins() -> None:
             },
             "Port 29500 is in use: rank 0 could not listen on it",
         ),
-        ({"error": error(CLOSED, 0, "RuntimeError")}, f"Rank 0 raised RuntimeError at step 4: {CLOSED}"),
+        (
+            {"error": error(CLOSED, 0, "RuntimeError")},
+            f"Rank 0 lost the connection to another rank at step 4: {CLOSED}",
+        ),
         ({"error": error("interrupted", 0, "KeyboardInterrupt"), "exit_code": -2}, None),
         ({"exit_code": -15}, None),
         ({"exit_code": -9, "signalled": True}, None),
@@ -308,7 +319,7 @@ def test_headlines_of_a_run_that_goes_well() -> None:
     assert headline(manifest(), "running", idle, None, []) == "4 ranks have started, no step yet"
     assert headline(manifest(), "running", ranks, None, []) == "4 ranks run at step 5"
     assert headline(manifest(), "running", ranks, None, [alert]) == alert.message
-    assert headline(manifest(), "done", ranks, None, []) == "Done, the last was step 5"
+    assert headline(manifest(), "done", ranks, None, []) == "Done after step 5"
     assert headline(manifest(), "stopped", ranks, None, []) == "Stopped at step 5"
 
 

@@ -354,6 +354,7 @@ def test_out_of_memory_in_the_output_is_an_alert(run: Run) -> None:
 def test_warnings_are_listed_apart(run: Run) -> None:
     """Cases L20, L22 and L25: a warning, many times; the banner of stars is none."""
     run.log(1, "/x/y.py:12: UserWarning: grad 1 differs\n/x/y.py:12: UserWarning: grad 2 differs\n", "err")
+    run.log(3, "/x/y.py:12: UserWarning: grad 1 differs\n", "err")
     banner = "W1129 12:00:00.1 9 run.py:803] Setting OMP_NUM_THREADS environment variable\n"
     run.folder.launcher_log.write_text(banner)
     run.update(
@@ -361,7 +362,7 @@ def test_warnings_are_listed_apart(run: Run) -> None:
     )
     snapshot = run.monitor().poll()
     assert [(alert.level, alert.message) for alert in snapshot.alerts] == [
-        ("warn", "Rank 1 warns: grad 1 differs (2 times)")
+        ("warn", "Ranks 1, 3 warn: grad 1 differs (3 times)")
     ]
     assert snapshot.headline == "Done"
     assert statuses(snapshot) == [RankStatus.DONE] * 4

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from core.telemetry.line_text import is_out_of_memory, level_of, message_of, show, split_label
-from core.telemetry.log_lines import SHOWN_FIRST, SHOWN_LAST, LineNumbers, LogChunk, LogTail
+from core.telemetry.log_lines import SHOWN, LineNumbers, LogChunk, LogTail
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -117,7 +117,7 @@ def test_a_flood_shows_its_ends_and_keeps_every_loss(log: Path) -> None:
     assert [pair for pair in losses(result) if pair[2] == 50.0] == [(3, spike, 50.0)]
     texts = [line.text for line in result.lines]
     assert texts[-1] == "Step 99999 | Loss: 2.0000"
-    assert len(texts) < 8 * (SHOWN_FIRST + SHOWN_LAST + 1)
+    assert len(texts) < 8 * (sum(SHOWN) + 1)
     assert any(f"before this are not shown, the whole log is in {log}" in text for text in texts)
 
 
@@ -127,9 +127,9 @@ def test_a_flood_while_following_says_how_much_is_not_shown(log: Path) -> None:
     tail.read()
     append(log, b"".join(b"[debug] candidate %d\n" % i for i in range(5000)))
     chunk = tail.read()
-    assert len(chunk.lines) == SHOWN_FIRST + SHOWN_LAST + 1
-    note = chunk.lines[SHOWN_FIRST]
-    assert note.text == f"\u2026 4,500 lines not shown, the whole log is in {log}"
+    assert len(chunk.lines) == sum(SHOWN) + 1
+    note = chunk.lines[SHOWN[0]]
+    assert note.text == f"\u2026 4,750 lines not shown, the whole log is in {log}"
     assert note.offset_bytes is None
     numbers = [line.number for line in chunk.lines]
     assert numbers == sorted(numbers)
@@ -145,6 +145,7 @@ def test_an_error_inside_a_flood_is_noted(log: Path) -> None:
     append(log, b"x\n" * 2000 + middle + b"x\n" * 2000)
     chunk = LogTail(log, 2, "err").read()
     assert [(note.rank, note.level, note.out_of_memory) for note in chunk.notable] == [(2, "error", True)]
+    assert all("memory" not in line.text for line in chunk.lines)
 
 
 def test_offsets_point_into_the_file(log: Path) -> None:
@@ -266,6 +267,7 @@ def test_an_unfinished_escape_waits() -> None:
         ("W1129 12:00:00.123000 4242 torch/distributed/run.py:803] ****************", "info"),
         ("W1129 12:00:00.123000 4242 run.py:803] Setting OMP_NUM_THREADS environment variable for", "info"),
         ("*****************************************", "info"),
+        ("W1129 12:00:00.1 42 api.py:1010] Sending process 42 closing signal SIGTERM", "info"),
         ("Setting OMP_NUM_THREADS environment variable for each process to be 1", "info"),
         ("[W1129 12:00:00.000000000 socket.cpp:1] [c10d] The hostname cannot be resolved", "warn"),
         ("/x/y.py:12: UserWarning: grad and param do not agree", "warn"),
