@@ -14,6 +14,7 @@ from PySide6.QtGui import QCloseEvent, QDesktopServices, QGuiApplication, QResiz
 from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QStackedWidget, QToolBar, QVBoxLayout, QWidget
 
 from core.errors import DashboardError
+from core.runs.manifest import MANIFEST_NAME
 from gui.actions import ActionRegistry
 from gui.context import PageContext
 from gui.machine import Machine
@@ -22,7 +23,7 @@ from gui.pages import PAGES
 from gui.recent_work import RecentWork
 from gui.run_session import RunSession
 from gui.run_words import job_line, job_state, problem_count, ranks_line
-from gui.shell.dialogs import ask, ask_for_paths, show_about, version_lines
+from gui.shell.dialogs import ask_for_paths, show_about, version_lines
 from gui.shell.docks import WIDE_FROM_PX, Docks
 from gui.shell.drop_target import DropTarget
 from gui.shell.leaving import Leaving
@@ -33,6 +34,7 @@ from gui.shell.start_up import StartUp
 from gui.widgets.banner import BannerStack
 from gui.widgets.crash_dialog import CrashDialog
 from gui.widgets.palette import Palette
+from gui.widgets.question import Question
 from gui.widgets.rail import Rail
 from gui.widgets.shortcuts_dialog import ShortcutsDialog
 from gui.widgets.status_bar import StatusBar
@@ -312,6 +314,8 @@ class MainWindow(QMainWindow):
         ask_for_paths(self, "Open folder", self.opener.open, folder=self.context.store.root)
 
     def _open_described(self, path: Path, description: FileDescription) -> None:
+        if description.kind == "run" and path.name == MANIFEST_NAME:
+            path = path.parent
         if description.opens_on in [entry.name for entry in PAGES]:
             self.navigate(description.opens_on or "")
             if self.page.open_path(path, description):
@@ -352,13 +356,14 @@ class MainWindow(QMainWindow):
 
     def ask_to_kill(self) -> None:
         """Asks before SIGKILL: it leaves no time to write a checkpoint."""
-        ask(
+        session = self.context.session
+        Question(
             self,
             "Kill the run",
             "Kill all ranks at once?",
             "They get no time to write a checkpoint. Stop ends them gracefully.",
-            (("Stop the run", self.context.session.stop), ("Kill the run", self.context.session.kill)),
-        )
+            (("Stop the run", session.stop), ("Kill the run", session.kill)),
+        ).open()
 
     def open_run_folder(self) -> None:
         """Shows the run's folder in the desktop's file manager."""
@@ -446,8 +451,8 @@ class MainWindow(QMainWindow):
         if not (geometry and self.restoreGeometry(QByteArray(geometry))):
             room = QGuiApplication.primaryScreen().availableGeometry()
             self.resize(DEFAULT_SIZE.boundedTo(room.size()))
-        if docks:
-            self.restoreState(QByteArray(docks))
+        if docks and self.restoreState(QByteArray(docks)):
+            self.docks.keep_sizes()
 
     def _save_settings(self) -> None:
         settings = self.context.settings

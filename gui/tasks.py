@@ -180,6 +180,10 @@ class Tasks(QObject):
         """
         self.cancel(key)
         task = Task(title, key, shown, self)
+        if self._closed:
+            # The window is going: nobody would get the answer.
+            task.state = "ended"
+            return task
         task.on_cancelled = cancelled
         self._running.append(task)
 

@@ -1,4 +1,4 @@
-"""The window's questions and small dialogs. None of them blocks: each answers through a call."""
+"""The window's small dialogs. None of them blocks: each answers through a call."""
 
 from __future__ import annotations
 
@@ -9,51 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFileDialog, QMessageBox, QPushButton, QWidget
+from PySide6.QtWidgets import QFileDialog, QWidget
 
 from core.launch.versions import ridgeline_version
-from gui.plain_text import control_text
-from gui.theme import set_kind
+from gui.widgets.question import Question
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
 PACKAGES = ("PySide6-Essentials", "pyqtgraph", "numpy", "msgspec", "torch")
-
-
-def ask(
-    parent: QWidget,
-    title: str,
-    text: str,
-    more: str,
-    answers: Sequence[tuple[str, Callable[[], object]]],
-) -> QMessageBox:
-    """Asks with one button for each answer; the first is the default. Escape and closing do nothing.
-
-    Args:
-        parent: The window that waits for the answer.
-        title: Of the dialog.
-        text: The question, shown literally.
-        more: What the answers mean, shown literally.
-        answers: (words, what to do); "Cancel" is added.
-    """
-    box = QMessageBox(parent)
-    box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    box.setWindowTitle(title)
-    box.setTextFormat(Qt.TextFormat.PlainText)
-    box.setText(text)
-    box.setInformativeText(more)
-    for place, (words, run) in enumerate(answers):
-        button = QPushButton(control_text(words))
-        box.addButton(button, QMessageBox.ButtonRole.ActionRole)
-        button.clicked.connect(lambda _=False, run=run: run())
-        if place == 0:
-            set_kind(button, kind="primary")
-            box.setDefaultButton(button)
-    cancel = box.addButton("Cancel", QMessageBox.ButtonRole.RejectRole)
-    box.setEscapeButton(cancel)
-    box.open()
-    return box
 
 
 def ask_for_paths(
@@ -91,14 +55,9 @@ def version_lines() -> list[str]:
     return [*lines, f"{platform.platform()}, {sys.executable}"]
 
 
-def show_about(parent: QWidget) -> QMessageBox:
+def show_about(parent: QWidget) -> Question:
     """Says which versions run."""
-    box = QMessageBox(parent)
-    box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    box.setWindowTitle("About Ridgeline")
-    box.setTextFormat(Qt.TextFormat.PlainText)
-    box.setText("Launch, watch and trace training on the GPUs of this machine. MIT licence.")
-    box.setInformativeText("\n".join(version_lines()))
-    box.addButton("Close", QMessageBox.ButtonRole.AcceptRole)
-    box.open()
-    return box
+    text = "Launch, watch and trace training on the GPUs of this machine. MIT licence."
+    dialog = Question(parent, "About Ridgeline", text, "\n".join(version_lines()), ())
+    dialog.open()
+    return dialog

@@ -17,7 +17,7 @@ INSPECTOR_FROM_PX = 1100
 WIDE_FROM_PX = 1700
 INSPECTOR_PX, INSPECTOR_WIDE_PX = 304, 360
 TALL_FROM_PX = 1000
-LOG_PX, LOG_TALL_PX = 136 + 32, 232 + 32
+LOG_PX, LOG_TALL_PX = 136, 232
 
 
 class Docks(QObject):
@@ -35,7 +35,7 @@ class Docks(QObject):
         self._wants_inspector = wants_inspector
         self._has = (False, False)
         self._room = True
-        self._size_class = (False, False)
+        self._size_class: tuple[bool, bool] | None = None
         window.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
         self._place()
         self._arrange()
@@ -69,13 +69,17 @@ class Docks(QObject):
         self._arrange()
         self._size()
 
+    def keep_sizes(self) -> None:
+        """The sizes were restored: only a change of the window's class replaces them."""
+        self._size_class = _class_of(self._window.size())
+
     def fit(self, size: QSize) -> None:
         """Follows the size of the window: narrow, usual or wide; usual or tall."""
         room = size.width() >= INSPECTOR_FROM_PX
         if room != self._room:
             self._room = room
             self._arrange()
-        size_class = (size.width() >= WIDE_FROM_PX, size.height() >= TALL_FROM_PX)
+        size_class = _class_of(size)
         if size_class != self._size_class:
             self._size_class = size_class
             # Qt lays docks out after the resize event.
@@ -90,7 +94,7 @@ class Docks(QObject):
             self._window.addDockWidget(area, dock)
 
     def _size(self) -> None:
-        wide, tall = self._size_class
+        wide, tall = self._size_class or (False, False)
         side, below = INSPECTOR_WIDE_PX if wide else INSPECTOR_PX, LOG_TALL_PX if tall else LOG_PX
         self._window.resizeDocks([self.inspector], [side], Qt.Orientation.Horizontal)
         if not self.log.folded:
@@ -100,3 +104,7 @@ class Docks(QObject):
         has_inspector, has_log = self._has
         self.inspector.setVisible(has_inspector and self._wants_inspector and self._room)
         self.log.setVisible(has_log)
+
+
+def _class_of(size: QSize) -> tuple[bool, bool]:
+    return size.width() >= WIDE_FROM_PX, size.height() >= TALL_FROM_PX

@@ -8,10 +8,10 @@ from PySide6.QtCore import QObject
 
 from core.units import format_count
 from gui.run_words import last_step
-from gui.shell.dialogs import ask
+from gui.widgets.question import Question
 
 if TYPE_CHECKING:
-    from PySide6.QtWidgets import QMessageBox, QWidget
+    from PySide6.QtWidgets import QWidget
 
     from gui.run_session import RunSession
 
@@ -24,7 +24,7 @@ class Leaving(QObject):
         self._window = window
         self._session = session
         self._decided = False
-        self._question: QMessageBox | None = None
+        self._question: Question | None = None
         session.failed.connect(self._stay)
 
     def may_close(self) -> bool:
@@ -44,7 +44,7 @@ class Leaving(QObject):
         title = snapshot.manifest.job.title if snapshot is not None else "The run"
         step = last_step(snapshot) if snapshot is not None else None
         at = f" (step {format_count(step)})" if step is not None else ""
-        self._question = ask(
+        self._question = Question(
             self._window,
             "Close Ridgeline",
             f"{title} is training{at}.",
@@ -52,6 +52,7 @@ class Leaving(QObject):
             (("Keep running", self._leave), ("Stop the run", self._stop)),
         )
         self._question.finished.connect(self._forget_question)
+        self._question.open()
 
     def _forget_question(self) -> None:
         self._question = None

@@ -79,6 +79,7 @@ class SettingsDialog(QDialog):
         default.setToolTip("The Python that runs Ridgeline")
         default.clicked.connect(lambda _=False: self._set_interpreter(""))
         row = QHBoxLayout()
+        row.setSpacing(8)
         row.addWidget(self._interpreter, 1)
         row.addWidget(browse)
         row.addWidget(default)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QDockWidget,
     QHBoxLayout,
@@ -46,6 +47,14 @@ class _Head(QWidget):
         self.row.setContentsMargins(12, 0, 8, 0)
         self.row.setSpacing(8)
 
+    def sizeHint(self) -> QSize:  # noqa: N802
+        """Its fixed height: a dock asks for the hint and ignores the limits."""
+        return QSize(super().sizeHint().width(), self.maximumHeight())
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802
+        """As high, and as narrow as the dock gets."""
+        return QSize(super().minimumSizeHint().width(), self.maximumHeight())
+
 
 class InspectorDock(QDockWidget):
     """Shows the page's inspector under a head that names the selection."""
@@ -82,7 +91,7 @@ class InspectorDock(QDockWidget):
         if widget is None:
             return
         if widget not in self._places:
-            self._places[widget] = _scrolled(widget)
+            self._places[widget] = _TallArea(widget)
             self._content.addWidget(self._places[widget])
         self._content.setCurrentWidget(self._places[widget])
 
@@ -185,12 +194,19 @@ class LogDock(QDockWidget):
         self._fold.setAccessibleName(text)
 
 
-def _scrolled(widget: QWidget) -> QScrollArea:
-    """A long inspector scrolls; its width is the dock's."""
-    area = QScrollArea()
-    area.setWidgetResizable(True)
-    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    area.setFrameShape(QScrollArea.Shape.NoFrame)
-    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-    area.setWidget(widget)
-    return area
+class _TallArea(QScrollArea):
+    """A long inspector scrolls; it is as wide as the dock, whatever it holds."""
+
+    def __init__(self, widget: QWidget) -> None:
+        super().__init__()
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFrameShape(QScrollArea.Shape.NoFrame)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setWidget(widget)
+        self._inside = widget
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        """Holds one unbreakable line off pushing all values out of sight."""
+        super().resizeEvent(event)
+        self._inside.setFixedWidth(self.viewport().width())

@@ -35,7 +35,7 @@ class ShortcutsDialog(QDialog):
     def __init__(self, actions: ActionRegistry, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle("Keyboard shortcuts")
-        self.resize(460, 520)
+        self.resize(460, 620)
         grid_holder = QWidget()
         set_kind(grid_holder, kind="transparent")
         grid = QGridLayout(grid_holder)

@@ -1,0 +1,180 @@
+"""Home: what one click launches and why, recent runs and files, and this machine."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QPushButton, QTableView
+
+from core.hardware.probe import DeviceProblem, Devices
+from core.hardware.readings import GpuInfo
+from core.runs.host import this_host
+from gui.machine_words import checks_of, devices_line, machine_pairs
+from gui.pages.home import HomePage
+from gui.plain_text import Paragraph
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from pytestqt.qtbot import QtBot
+
+    from core.runs.store import RunFolder
+    from gui.main_window import MainWindow
+
+
+def h100(index: int) -> GpuInfo:
+    return GpuInfo(index=index, uuid=f"GPU-{index}", name="NVIDIA H100 80GB HBM3", total_bytes=80 * 2**30)
+
+
+def found(window: MainWindow, *gpus: GpuInfo, problems: tuple[DeviceProblem, ...] = ()) -> None:
+    window.context.machine._detected(Devices(gpus=gpus, problems=problems, driver="580.65", cuda="13.0"))
+
+
+@pytest.fixture
+def home(window: MainWindow) -> HomePage:
+    assert isinstance(window.page, HomePage)
+    return window.page
+
+
+def button(home: HomePage, text: str) -> QPushButton:
+    return next(each for each in home.findChildren(QPushButton) if each.text().strip() == text)
+
+
+def text_of(home: HomePage, start: str) -> str:
+    return next(each.plain for each in home.findChildren(Paragraph) if each.plain.startswith(start))
+
+
+@pytest.fixture(autouse=True)
+def without_visible_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+
+
+def test_one_click_names_what_it_launches_and_why(window: MainWindow, home: HomePage) -> None:
+    found(window)
+    assert button(home, "Launch on 4 CPU ranks").isEnabled()
+    assert "No NVIDIA GPU was found" in text_of(home, "MiniLLM")
+    found(window, *(h100(index) for index in range(4)))
+    assert button(home, "Launch on 4 GPUs").isEnabled()
+    found(window, h100(0), h100(1))
+    assert button(home, "Launch on 2 GPUs").isEnabled()
+    assert "2 GPUs are there, not 4" in text_of(home, "MiniLLM")
+
+
+def test_the_machine_in_words(window: MainWindow, home: HomePage) -> None:
+    machine, host = window.context.machine, replace(this_host(), cpu_count=1, memory_bytes=8 * 2**30)
+    assert devices_line(machine) == "GPUs not known"
+    assert ("GPUs", "n/a", "Detect devices finds them.") in machine_pairs(machine, host)
+    assert ("CPU, memory", "1 core, 8.0 GiB", "") in machine_pairs(machine, host)
+    found(window, *(h100(index) for index in range(4)))
+    assert devices_line(machine) == "4 × H100 80GB HBM3"  # noqa: RUF001
+    assert ("Driver, CUDA", "580.65, 13.0", "") in machine_pairs(machine, host)
+    assert ("ok", "4 GPUs found", "") in checks_of(machine, ())
+    trouble = DeviceProblem(code="mismatch", message="The driver and its library differ.", hint="Reboot.")
+    found(window, problems=(trouble,))
+    assert devices_line(machine) == "No GPU, CPU only"
+    assert ("info", "The driver and its library differ.", "Reboot.") in checks_of(machine, ())
+    assert any("2 run folders" in words for _, words, _ in checks_of(machine, (("a", "torn"), ("b", "torn"))))
+
+
+def test_what_was_never_used_says_what_to_do(qtbot: QtBot, home: HomePage) -> None:
+    table = home.findChild(QTableView)
+    assert table is not None
+    qtbot.waitUntil(lambda: not home.context.tasks._running)
+    assert not table.isVisible()
+    assert text_of(home, "Launch the demo, or open")
+
+
+def test_runs_and_files_are_listed_newest_first(
+    qtbot: QtBot, home: HomePage, window: MainWindow, make_run: Callable[..., RunFolder], tmp_path: Path
+) -> None:
+    make_run("first")
+    make_run("<b>second</b>", "failed", "Rank 1 ran out of memory at step 37.\nmore")
+    script = tmp_path / os.fsdecode(b"caf\xe9 #%.py")
+    script.write_text("print(1)")
+    window.context.settings.remember_file(script, "Python script")
+    window.context.settings.remember_file(tmp_path / "gone.py", "Python script")
+    home.context.recent.refresh()
+    model = home.recent
+    qtbot.waitUntil(lambda: model.rowCount() == 4)
+    rows = [[model.data(model.index(row, column)) for column in range(5)] for row in range(4)]
+    assert [row[0] for row in rows] == [
+        "gone.py",
+        "caf\N{REPLACEMENT CHARACTER} #%.py",
+        "<b>second</b>",
+        "first",
+    ]
+    assert rows[0][2] == "Not there any more"
+    assert rows[1][4] == "8 bytes"
+    assert rows[2][1:3] == ["Run, 2 ranks, CPU", "Rank 1 ran out of memory at step 37."]
+    assert rows[3][2] == "Done"
+
+
+def test_the_filter_leaves_runs_or_files(
+    qtbot: QtBot, home: HomePage, make_run: Callable[..., RunFolder]
+) -> None:
+    make_run("only")
+    home.context.recent.refresh()
+    qtbot.waitUntil(lambda: home.recent.rowCount() == 1)
+    table = home.findChild(QTableView)
+    assert table is not None
+    assert table.isVisible()
+    QTest.mouseClick(button(home, "Files"), Qt.MouseButton.LeftButton)
+    assert not table.isVisible()
+    assert text_of(home, "1 other entries are hidden.")
+    QTest.mouseClick(button(home, "Show all"), Qt.MouseButton.LeftButton)
+    assert table.isVisible()
+
+
+def test_columns_sort_and_unknown_sizes_come_last(
+    qtbot: QtBot, home: HomePage, make_run: Callable[..., RunFolder], window: MainWindow, tmp_path: Path
+) -> None:
+    for title in ("b", "c", "a"):
+        make_run(title)
+    window.context.settings.remember_file(tmp_path / "gone.py", "Python script")
+    home.context.recent.refresh()
+    model = home.recent
+    qtbot.waitUntil(lambda: model.rowCount() == 4)
+    model.sort(0, Qt.SortOrder.AscendingOrder)
+    assert [row.name for row in model.rows] == ["a", "b", "c", "gone.py"]
+    for order in (Qt.SortOrder.AscendingOrder, Qt.SortOrder.DescendingOrder):
+        model.sort(4, order)
+        assert model.rows[-1].name == "gone.py"
+
+
+def test_enter_opens_and_ctrl_c_copies_the_selected_row(
+    qtbot: QtBot, home: HomePage, window: MainWindow, make_run: Callable[..., RunFolder]
+) -> None:
+    folder = make_run("tiny")
+    home.context.recent.refresh()
+    qtbot.waitUntil(lambda: home.recent.rowCount() == 1)
+    table = home.findChild(QTableView)
+    assert table is not None
+    table.setFocus()
+    home._copy_row()
+    assert QGuiApplication.clipboard().text().startswith("tiny\tRun, 2 ranks, CPU\tDone\t")
+    QTest.keyClick(table, Qt.Key.Key_Return)
+    qtbot.waitUntil(lambda: window.context.session.folder is not None)
+    assert window.context.session.folder == folder
+    assert window.page.NAME == "run"
+
+
+def test_the_selection_survives_a_refresh(
+    qtbot: QtBot, home: HomePage, make_run: Callable[..., RunFolder]
+) -> None:
+    make_run("old")
+    home.context.recent.refresh()
+    qtbot.waitUntil(lambda: home.recent.rowCount() == 1)
+    table = home.findChild(QTableView)
+    assert table is not None
+    assert table.currentIndex().row() == 0
+    make_run("new")
+    home.context.recent.refresh()
+    qtbot.waitUntil(lambda: home.recent.rowCount() == 2)
+    assert home.recent.rows[table.currentIndex().row()].name == "old"
