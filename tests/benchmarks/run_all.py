@@ -1,7 +1,8 @@
 """Runs every benchmark beside this file, each in its own process, and prints what it measured.
 
-A benchmark is a module with a ``main()`` that prints its figures: medians, and
-ratios between two ways that ran in turns. Usage: ``run_all.py [NAME ...]``.
+A benchmark is a module ``bench_*.py`` that prints rows (see ``rows``) when it is
+run: medians, and ratios between two ways that ran in turns. Usage:
+``run_all.py [NAME ...]``.
 """
 
 from __future__ import annotations
@@ -17,12 +18,11 @@ from pathlib import Path
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 LIMIT_S = 900.0
-NO_BENCHMARK = {"run_all", "conftest"}
 
 
 def benchmarks(wanted: list[str]) -> list[str]:
     """Return the names of the benchmarks, all or those whose name holds a wanted word."""
-    names = sorted(path.stem for path in HERE.glob("*.py") if path.stem not in NO_BENCHMARK)
+    names = sorted(path.stem for path in HERE.glob("bench_*.py"))
     return [name for name in names if not wanted or any(word in name for word in wanted)]
 
 
