@@ -1,25 +1,23 @@
 """The three ways to draw ranks into a plot: a line each, a band of all, a heat map row each.
 
-A layer owns its items in a pyqtgraph PlotItem and fills them for the visible
-range only. What has to be written beside the curves (names at their ends,
-marks) is returned, not drawn.
+A layer works on the visible range only. It returns the curves to draw and what
+has to be written beside them (names at their ends, marks); fills and images it
+puts into the plot itself.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
-import pyqtgraph as pg
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor, QPen
+from PySide6.QtGui import QColor
 
 from core.telemetry.decimate import count_not_positive, lone_points, min_max, positive
 from core.telemetry.series import Smoother
 from core.telemetry.views import Series
+from gui.plots.canvas import Stroke
 from gui.plots.curves import visible
-from gui.plots.dashes import cut_dashes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,8 +29,7 @@ if TYPE_CHECKING:
 
 LINE_WIDTH = 1.2
 SELECTED_WIDTH = 1.8
-ANTIALIAS_POINTS = 6_000
-"""Drawn points, of all curves, up to which lines are smoothed: two a pixel of four curves or so."""
+_PALER_SHARE = 0.4
 _HEAT_BIN_PX = 4
 _SMOOTHING_WEIGHT = 0.95
 _MARK_PITCH_PX = 3
@@ -109,7 +106,7 @@ class Drawn:
         off_scale: Points at or below zero that a log axis cannot show.
         nan_places: Number of different x at which a NaN was measured.
         inf_places: The same for infinities.
-        points: How many were drawn.
+        strokes: Curves to draw, the uppermost last.
         whole: The y axis counts ranks.
     """
 
@@ -121,7 +118,7 @@ class Drawn:
     off_scale: int = 0
     nan_places: int = 0
     inf_places: int = 0
-    points: int = 0
+    strokes: tuple[Stroke, ...] = ()
     note: str = ""
     whole: bool = False
 
@@ -137,67 +134,6 @@ class Layer(Protocol):
 
     def hide(self) -> None:
         """Takes everything off the plot."""
-
-
-def line_pen(color: QColor, width: float) -> QPen:
-    """A cosmetic pen for a curve that is drawn as separate lines."""
-    pen = QPen(color)
-    pen.setCosmetic(True)
-    pen.setWidthF(width)
-    pen.setCapStyle(Qt.PenCapStyle.RoundCap)
-    return pen
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """How a curve item is drawn.
-
-    Attributes:
-        pen: Colour and width; opaque, because separate lines overlap.
-        z: The higher one lies on top.
-        antialias: Costs three times as much.
-        connect: (n,) whether a point is connected to the next; None connects
-            all that are finite.
-    """
-
-    pen: QPen
-    z: float
-    antialias: bool = True
-    connect: NDArray[np.bool_] | None = None
-
-
-class CurvePool:
-    """Curve items by key, made when needed and hidden when not."""
-
-    def __init__(self, plot: Any) -> None:
-        self._plot = plot
-        self._items: dict[object, Any] = {}
-        self._used: set[object] = set()
-
-    def begin(self) -> None:
-        """Before a drawing: nothing is used yet."""
-        self._used = set()
-
-    def curve(self, key: object, x: Floats, y: Floats, look: Look) -> None:
-        """Shows the curve of ``key`` with these points, in axis coordinates."""
-        item = self._items.get(key)
-        if item is None:
-            item = pg.PlotCurveItem()
-            # Paths with a wide pen are a hundred times slower: see ``dashes``.
-            item.setSegmentedLineMode("on")
-            self._plot.addItem(item, ignoreBounds=True)
-            self._items[key] = item
-        connect = "finite" if look.connect is None else look.connect
-        item.setData(x, y, pen=look.pen, connect=connect, antialias=look.antialias)
-        item.setZValue(look.z)
-        item.setVisible(True)
-        self._used.add(key)
-
-    def end(self) -> None:
-        """After a drawing: hides what was not used in it."""
-        for key, item in self._items.items():
-            if key not in self._used:
-                item.setVisible(False)
 
 
 @dataclass(slots=True)
@@ -230,24 +166,6 @@ def thin(x: Floats, y: Floats, span: Span, log: bool) -> tuple[Floats, Floats, i
     return thin_x, np.log10(thin_y), count_not_positive(y[part])
 
 
-@dataclass(frozen=True, slots=True)
-class _Scale:
-    """Pixels per unit of either axis, and whether so much can be drawn smoothly."""
-
-    px_per_x: float
-    px_per_y: float
-    antialias: bool
-
-    @classmethod
-    def of(cls, span: Span, low: float | None, high: float | None, points: int) -> _Scale:
-        height = (high - low) if low is not None and high is not None and high > low else 1.0
-        return cls(
-            px_per_x=span.width_px / (span.high - span.low),
-            px_per_y=span.height_px / height,
-            antialias=points <= ANTIALIAS_POINTS,
-        )
-
-
 def _mixed(color: QColor, ground: QColor, share: float) -> QColor:
     """The colour as it looks on the ground with this opacity, itself opaque."""
     return QColor.fromRgbF(
@@ -260,9 +178,8 @@ def _mixed(color: QColor, ground: QColor, share: float) -> QColor:
 class LineLayer:
     """A line per rank; the selected one is wider and drawn last."""
 
-    def __init__(self, plot: Any, theme: Theme) -> None:
+    def __init__(self, theme: Theme) -> None:
         self._theme = theme
-        self._pool = CurvePool(plot)
         self._smoothers: dict[int, Smoother] = {}
 
     def set_theme(self, theme: Theme) -> None:
@@ -274,42 +191,35 @@ class LineLayer:
         self._smoothers.clear()
 
     def hide(self) -> None:
-        """Takes the lines off the plot."""
-        self._pool.begin()
-        self._pool.end()
+        """Nothing of it stays in the plot."""
 
     def draw(self, data: ChartData, span: Span, style: Style) -> Drawn:
-        """Draws the visible part of each curve."""
+        """Thins the visible part of each curve."""
         raw = [_Thinned(curve, *thin(curve.x, curve.y, span, style.log)) for curve in data.curves]
         smoothed = [self._smoothed(curve, span, style) for curve in data.curves] if style.smooth else []
-        low, high = extremes([item.y for item in raw])
-        pen_scale = _Scale.of(span, low, high, sum(len(item.x) for item in (*raw, *smoothed)))
-        self._pool.begin()
-        for item in raw:
-            self._line(item, style, pen_scale, "behind" if style.smooth else "raw")
-        for item in smoothed:
-            self._line(item, style, pen_scale, "smooth")
-        self._pool.end()
-        return self._summary(data, span, raw, smoothed or raw)
+        strokes = [
+            *self._strokes(raw, style, paler=style.smooth),
+            *self._strokes(smoothed, style, paler=False),
+        ]
+        return self._summary(data, span, raw, smoothed or raw, tuple(strokes))
+
+    def _strokes(self, items: list[_Thinned], style: Style, *, paler: bool) -> list[Stroke]:
+        """One for each curve, rank 0 over the others, the selected one over all."""
+        order = sorted(items, key=lambda item: (item.curve.rank == style.selected, -item.curve.rank))
+        return [self._stroke(item, style, paler) for item in order]
+
+    def _stroke(self, item: _Thinned, style: Style, paler: bool) -> Stroke:
+        rank = item.curve.rank
+        color = self.color(rank)
+        if paler:
+            color = _mixed(color, self._theme.color("surface2"), _PALER_SHARE)
+        wide = rank == style.selected and not paler
+        return Stroke(item.x, item.y, color, SELECTED_WIDTH if wide else LINE_WIDTH, self.dashed(rank))
 
     def _smoothed(self, curve: Curve, span: Span, style: Style) -> _Thinned:
         smoother = self._smoothers.setdefault(curve.rank, Smoother(_SMOOTHING_WEIGHT))
         smooth = smoother.update(Series(x=curve.x, y=curve.y, generation=curve.generation))
         return _Thinned(curve, *thin(smooth.x, smooth.y, span, style.log))
-
-    def _line(self, item: _Thinned, style: Style, scale: _Scale, kind: str) -> None:
-        rank = item.curve.rank
-        selected = rank == style.selected
-        color = self.color(rank)
-        if kind == "behind":
-            color = _mixed(color, self._theme.color("surface2"), 0.4)
-        width = SELECTED_WIDTH if selected and kind != "behind" else LINE_WIDTH if scale.antialias else 1.0
-        z = (10.0 if kind == "smooth" else 0.0) + (5.0 if selected else 1.0 - rank * 0.01)
-        x, y, connect = item.x, item.y, None
-        if self.dashed(rank) and len(x) > 1:
-            x, y, connect = cut_dashes(x, y, scale.px_per_x, scale.px_per_y)
-        look = Look(line_pen(color, width), z, scale.antialias, connect)
-        self._pool.curve((rank, kind == "smooth"), x, y, look)
 
     def color(self, rank: int) -> QColor:
         """Colour of a line; a curve over all ranks has the mark colour."""
@@ -319,7 +229,14 @@ class LineLayer:
         """Whether its line is dashed."""
         return rank >= 0 and self._theme.rank_dashed(rank)
 
-    def _summary(self, data: ChartData, span: Span, raw: list[_Thinned], shown: list[_Thinned]) -> Drawn:
+    def _summary(
+        self,
+        data: ChartData,
+        span: Span,
+        raw: list[_Thinned],
+        shown: list[_Thinned],
+        strokes: tuple[Stroke, ...],
+    ) -> Drawn:
         low, high = extremes([item.y for item in raw])
         dots = [dot for item in raw for dot in _lone_points(item, self.color(item.curve.rank))]
         odd = _non_finite(data.curves, span) if data.marks_non_finite else {}
@@ -332,7 +249,7 @@ class LineLayer:
             off_scale=sum(item.off_scale for item in raw),
             nan_places=_places(odd, ("nan",)),
             inf_places=_places(odd, ("inf", "-inf")),
-            points=sum(len(item.x) for item in raw),
+            strokes=strokes,
         )
 
     def _marks(self, odd: dict[tuple[int, Kind], Floats], span: Span) -> list[Mark]:

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import QWidget
 
 from core.units import format_count
 from gui.plots.axis import Scale, ValueAxis
+from gui.plots.canvas import CurveCanvas
 from gui.plots.curves import MAX_LINES, ChartData, Curve, nearest
 from gui.plots.labels import closest_group, place
 from gui.plots.layers import Drawn, End, Layer, LineLayer, Span, Style
@@ -77,15 +78,16 @@ class LiveChart(QWidget):
         self._grid: Any = pg.PlotCurveItem(connect="pairs")
         self._grid.setZValue(-100)
         self._plot.addItem(self._grid, ignoreBounds=True)
-        self._lines = LineLayer(self._plot, theme)
+        self._lines = LineLayer(theme)
         self._layers: dict[Mode, Layer] = {
             "lines": self._lines,
             "band": BandLayer(self._plot, theme),
             "heat": HeatLayer(self._plot, theme),
         }
+        self._canvas = CurveCanvas(self)
         self._overlay = ChartOverlay(theme, self)
         self._overlay.exposed.connect(self._draw_if_pending)
-        self._pointer = ChartPointer(
+        ChartPointer(
             self._overlay,
             self.view,
             PointerCalls(
@@ -249,6 +251,7 @@ class LiveChart(QWidget):
         self._box.setRange(xRange=(low, high), yRange=y, padding=0, disableAutoRange=True)
         x_ticks = self._show_axes(data, span, y)
         self._geometry = Geometry(self._plot_rect(), (low, high), y)
+        self._canvas.show_strokes(self._drawn.strokes, self._geometry)
         self._show_words(data, x_ticks)
         self._hovered(self._hover)
 
@@ -260,6 +263,7 @@ class LiveChart(QWidget):
         self._y_axis.set_ticks(Ticks(()))
         self._grid.setData([], [])
         self._geometry = Geometry(self._plot_rect())
+        self._canvas.show_strokes((), self._geometry)
         self._overlay.show_content(OverlayContent(plot=self._geometry.rect, empty=self._empty_words))
         self._overlay.show_read_out(None)
 
@@ -486,8 +490,9 @@ class LiveChart(QWidget):
     # Qt's own.
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
-        """Keeps plot and overlay as large as the chart."""
+        """Keeps plot, canvas and overlay as large as the chart."""
         self._plot.setGeometry(self.rect())
+        self._canvas.setGeometry(self.rect())
         self._overlay.setGeometry(self.rect())
         super().resizeEvent(event)
 

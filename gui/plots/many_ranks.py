@@ -13,17 +13,15 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QColor
 
 from gui.plots.band import Band, band_of, bin_curves, deviation_pct
+from gui.plots.canvas import Stroke
 from gui.plots.layers import (
     LINE_WIDTH,
     SELECTED_WIDTH,
-    CurvePool,
     Drawn,
     End,
-    Look,
     Span,
     Style,
     extremes,
-    line_pen,
 )
 
 if TYPE_CHECKING:
@@ -39,9 +37,7 @@ class BandLayer:
     """The range of all ranks, their median, and at most three that stand apart."""
 
     def __init__(self, plot: Any, theme: Theme) -> None:
-        self._plot = plot
         self._theme = theme
-        self._pool = CurvePool(plot)
         self._edges = [pg.PlotCurveItem(), pg.PlotCurveItem()]
         self._fill = pg.FillBetweenItem(*self._edges)
         self._fill.setZValue(-10)
@@ -55,8 +51,6 @@ class BandLayer:
     def hide(self) -> None:
         """Takes the band off the plot."""
         self._fill.setVisible(False)
-        self._pool.begin()
-        self._pool.end()
 
     def draw(self, data: ChartData, span: Span, style: Style) -> Drawn:
         """Draws the visible part of the band."""
@@ -68,16 +62,15 @@ class BandLayer:
             rows = [row, *(other for other in rows if other != row)][:3]
         shape = _on_axis(band, style.log)
         self._draw_fill(shape)
-        self._pool.begin()
-        mark = self._theme.color("chart-mark")
-        self._pool.curve("median", shape.x, shape.median, Look(line_pen(mark, LINE_WIDTH), 5.0))
-        ends = [
-            *_band_ends(shape, self._theme),
-            *(self._outlier(binned, row, place, style) for place, row in enumerate(rows)),
-        ]
-        self._pool.end()
+        outliers = [self._outlier(binned, row, place, style) for place, row in enumerate(rows)]
+        median = Stroke(shape.x, shape.median, self._theme.color("chart-mark"), LINE_WIDTH)
         low, high = extremes([shape.low, shape.high])
-        return Drawn(low=low, high=high, ends=tuple(ends), points=len(band.x) * (3 + len(rows)))
+        return Drawn(
+            low=low,
+            high=high,
+            ends=(*_band_ends(shape, self._theme), *(end for end, _ in outliers)),
+            strokes=(median, *(stroke for _, stroke in reversed(outliers))),
+        )
 
     def _draw_fill(self, shape: Band) -> None:
         finite = np.isfinite(shape.low) & np.isfinite(shape.high)
@@ -86,16 +79,15 @@ class BandLayer:
         self._edges[1].setData(shape.x[finite], shape.high[finite])
         self._fill.setBrush(self._theme.color("surface3"))
 
-    def _outlier(self, binned: Binned, row: int, place: int, style: Style) -> End:
+    def _outlier(self, binned: Binned, row: int, place: int, style: Style) -> tuple[End, Stroke]:
         # Rank colours 1 to 3: the first is the median's neighbour and stays free.
         color = self._theme.rank_color(place + 1)
         y = _scaled(binned.mean[row], style.log)
         rank = binned.ranks[row]
-        pen = line_pen(color, SELECTED_WIDTH if rank == style.selected else LINE_WIDTH)
-        self._pool.curve(("outlier", place), binned.x, y, Look(pen, 10.0))
+        width = SELECTED_WIDTH if rank == style.selected else LINE_WIDTH
         finite = y[np.isfinite(y)]
         last = float(finite[-1]) if finite.size else float("nan")
-        return End(f"Rank {rank}", color, last, rank, last)
+        return End(f"Rank {rank}", color, last, rank, last), Stroke(binned.x, y, color, width)
 
 
 def _scaled(y: Floats, log: bool) -> Floats:
@@ -173,7 +165,6 @@ class HeatLayer:
             low=-0.5,
             high=len(rows) - 0.5,
             ends=(*self._ends(rows, binned, deviation, style),),
-            points=image.size,
             note=scale,
             whole=True,
         )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QObject, QPointF, QRectF, Qt
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,11 +65,11 @@ class PointerCalls:
     copy: Callable[[], None]
 
 
-class ChartPointer:
-    """Connects an overlay's events to a view."""
+class ChartPointer(QObject):
+    """Connects an overlay's events to a view; lives as long as the overlay."""
 
     def __init__(self, overlay: ChartOverlay, view: ViewState, calls: PointerCalls) -> None:
-        self._overlay = overlay
+        super().__init__(overlay)
         self._view = view
         self._calls = calls
         self._drag_from: QPointF | None = None

@@ -361,15 +361,15 @@ def test_bins_fill_gaps_between_points_but_not_beyond_the_ends() -> None:
 
 
 def test_dashes_are_cut_along_the_curve_and_gaps_stay_gaps() -> None:
-    x, y, connected = cut_dashes(np.array([0.0, 90.0]), np.array([0.0, 0.0]), 1.0, 1.0)
+    x, y, connected = cut_dashes(np.array([0.0, 90.0]), np.array([0.0, 0.0]))
     drawn = np.diff(x)[connected[:-1]]
     assert drawn.sum() == pytest.approx(60.0)
     assert len(drawn) == 10
-    _, gap_y, gap = cut_dashes(np.arange(3.0), np.array([1.0, np.nan, 1.0]), 10.0, 10.0)
+    _, gap_y, gap = cut_dashes(np.arange(3.0), np.array([1.0, np.nan, 1.0]))
     assert not gap.any()
     assert np.isnan(gap_y).sum() == 1
     # A cliff is seen although it is narrower than a dash.
-    x, y, connected = cut_dashes(np.array([0.0, 1.0, 2.0]), np.array([0.0, 0.0, 100.0]), 1.0, 1.0)
+    x, y, connected = cut_dashes(np.array([0.0, 1.0, 2.0]), np.array([0.0, 0.0, 100.0]))
     assert np.abs(np.diff(y))[connected[:-1]].sum() > 50
 
 
@@ -400,12 +400,12 @@ def test_charts_offer_only_what_a_run_has() -> None:
 
 def test_values_are_exported_with_their_units_and_without_loss(chart: LiveChart, tmp_path: Path) -> None:
     data = ChartData(
-        "step_time", (Curve(2, np.array([0.0, 1.0, 2.0]), np.array([0.1, np.nan, np.inf])),), "step", "ms"
+        "step_time", (Curve(2, np.array([0.0, 1.0, 2.0]), np.array([0.1, 0.2, np.inf])),), "step", "ms"
     )
-    assert to_csv(data) == "rank,step,step_time (ms)\n2,0,0.1\n2,1,nan\n2,2,inf\n"
+    assert to_csv(data) == "rank,step,step_time (ms)\n2,0,0.1\n2,1,0.2\n2,2,inf\n"
     assert in_view(data, 1, 1.5).curves[0].x.tolist() == [1]
     parsed = json.loads(to_json(data))
-    assert parsed["ranks"]["2"]["y"] == [0.1, "nan", "inf"]
+    assert parsed["ranks"]["2"]["y"] == [0.1, 0.2, "inf"]
     chart.show_data(data)
     settle(chart)
     save_png(chart, tmp_path / "chart.png")
@@ -413,4 +413,5 @@ def test_values_are_exported_with_their_units_and_without_loss(chart: LiveChart,
     assert (tmp_path / "chart.png").read_bytes().startswith(b"\x89PNG")
     svg = (tmp_path / "chart.svg").read_text()
     assert "Rank 2" in svg
+    assert chart.drawn.ends[0].color.name() in svg.lower()
     assert "<text" in svg
