@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QPaintEvent
 
     from core.runs.snapshot import RankState, RunSnapshot
-    from gui.theme import ThemeController
+    from gui.theme import Theme, ThemeController
 
 
 class InspectorHead(QWidget):
@@ -270,7 +270,10 @@ class _Section(QWidget):
             set_kind(heading, kind="heading")
             layout.addWidget(heading)
         layout.addWidget(content)
-        theme.changed.connect(lambda _: self.update())
+        theme.changed.connect(self._redraw)
+
+    def _redraw(self, _theme: Theme) -> None:
+        self.update()
 
     def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
         """Draws the line."""

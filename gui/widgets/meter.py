@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 if TYPE_CHECKING:
     from PySide6.QtGui import QPaintEvent
 
-    from gui.theme import ThemeController
+    from gui.theme import Theme, ThemeController
 
 HEIGHT_PX = 6
 _HELD_SHARE = 0.35
@@ -28,7 +28,7 @@ class Meter(QWidget):
         self._held = 0.0
         self.setFixedHeight(HEIGHT_PX)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        theme.changed.connect(lambda _: self.update())
+        theme.changed.connect(self._redraw)
 
     def set_shares(self, rank: int, used: float, held: float) -> None:
         """Shows two shares of the whole, 0 to 1, in a rank's colour."""
@@ -36,6 +36,9 @@ class Meter(QWidget):
         if now != (self._rank, self._used, self._held):
             self._rank, self._used, self._held = now
             self.update()
+
+    def _redraw(self, _theme: Theme) -> None:
+        self.update()
 
     def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
         """Draws track, held and used part."""
@@ -65,13 +68,16 @@ class Swatch(QWidget):
         self._theme = theme
         self._rank = rank
         self.setFixedSize(10, 10)
-        theme.changed.connect(lambda _: self.update())
+        theme.changed.connect(self._redraw)
 
     def set_rank(self, rank: int) -> None:
         """Takes another rank's colour."""
         if rank != self._rank:
             self._rank = rank
             self.update()
+
+    def _redraw(self, _theme: Theme) -> None:
+        self.update()
 
     def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
         """Draws the square."""

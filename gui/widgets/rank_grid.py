@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QMouseEvent, QPaintEvent, QResizeEvent
 
     from core.runs.snapshot import RankState, RunSnapshot
-    from gui.theme import ThemeController
+    from gui.theme import Theme, ThemeController
 
 COLUMNS = 4
 MOST_CARDS = 8
@@ -156,7 +156,7 @@ class RankGrid(QWidget):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("Ranks")
-        theme.changed.connect(lambda _: self.update())
+        theme.changed.connect(self._redraw)
 
     def show_snapshot(self, snapshot: RunSnapshot, selected: int | None) -> None:
         """Shows the newest states."""
@@ -264,6 +264,9 @@ class RankGrid(QWidget):
             f"{gib(memory.figure_bytes)} {memory_words(memory)}\n"
             f"Loss {format_number(state.loss, 6)}"
         )
+
+    def _redraw(self, _theme: Theme) -> None:
+        self.update()
 
     def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
         """Draws the cells."""
