@@ -175,6 +175,8 @@ def fitted(low: float, high: float, steps: float, zero_based: bool) -> tuple[flo
         pad = abs(high) * 0.05 or 0.5
         low, high = (low if zero_based and low <= 0 < high else low - pad), high + pad
     half = nice_step(high - low, max(2.0, steps)) / 2
-    bottom = math.floor(low / half + 1e-9) * half
-    top = math.ceil((high + 0.03 * (high - low)) / half - 1e-9) * half
+    room = 0.03 * (high - low)
+    on_zero = zero_based and low == 0
+    bottom = 0.0 if on_zero else math.floor((low - room) / half + 1e-9) * half
+    top = math.ceil((high + room) / half - 1e-9) * half
     return bottom, top

@@ -27,13 +27,16 @@ from gui.widgets.elided_label import ElidedLabel
 from gui.widgets.segmented import Segmented
 
 if TYPE_CHECKING:
-    from PySide6.QtGui import QContextMenuEvent
+    from PySide6.QtGui import QContextMenuEvent, QResizeEvent
 
     from core.runs.snapshot import RunSnapshot
     from gui.theme import Theme, ThemeController
 
 LEAST_HEIGHT_PX = 190
 LEAST_WIDTH_PX = 300
+HEAD_GAP_PX = 6
+HEAD_MARGINS_PX = 16
+LEAST_CAPTION_PX = 24
 FORMATS = ("csv", "json", "png", "svg")
 
 
@@ -56,7 +59,6 @@ class ChartCard(QFrame):
         self._options: tuple[Option, ...] = ()
         self._option = spec.options[0]
         self._snapshot: RunSnapshot | None = None
-        self._many = False
         set_kind(self, kind="card")
         self.setMinimumSize(LEAST_WIDTH_PX, LEAST_HEIGHT_PX)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
@@ -82,7 +84,7 @@ class ChartCard(QFrame):
         self._whole = _tool("Show the whole run and follow it")
         self._more = _tool(f"More for {spec.title}")
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(10, 6, 8, 2)
+        layout.setContentsMargins(10, 6, 6, 2)
         layout.setSpacing(2)
         layout.addLayout(self._head())
         layout.addWidget(self.chart, 1)
@@ -91,7 +93,7 @@ class ChartCard(QFrame):
 
     def _head(self) -> QHBoxLayout:
         head = QHBoxLayout()
-        head.setSpacing(8)
+        head.setSpacing(HEAD_GAP_PX)
         head.addWidget(self._title)
         head.addWidget(self._caption)
         head.addStretch(1)
@@ -122,7 +124,6 @@ class ChartCard(QFrame):
 
     def set_many(self, many: bool) -> None:
         """More ranks than lines: band or heat map, and no smoothing of lines."""
-        self._many = many
         self.spread.setVisible(many)
         self.smoothing.setVisible(self.spec.has_smooth and not many)
         self.scale.setVisible(self.spec.has_log)
@@ -138,12 +139,29 @@ class ChartCard(QFrame):
         options = options_of(self.spec, snapshot)
         if options != self._options:
             self._offer(options)
-        # With many ranks there is another switch in the head: a list takes less room.
-        self.choice.setVisible(len(options) > 1 and not self._many)
-        self.choice_list.setVisible(len(options) > 1 and self._many)
+        self._fit_head()
         self._caption.set_full_text(caption_of(self.spec, self._option, snapshot))
         self.chart.set_empty_words(self._empty_words(snapshot))
         self.chart.show_data(chart_data(self.spec, self._option, snapshot))
+
+    def _fit_head(self) -> None:
+        """Where the segments have no room, a list takes their place."""
+        several = len(self._options) > 1
+        others = (self._title, self.scale, self.smoothing, self.spread, self._whole, self._more)
+        taken = sum(
+            min(widget.sizeHint().width(), widget.maximumWidth()) + HEAD_GAP_PX
+            for widget in others
+            if not widget.isHidden()
+        )
+        room = self.contentsRect().width() - HEAD_MARGINS_PX - taken - LEAST_CAPTION_PX
+        as_list = self.choice.sizeHint().width() > room
+        self.choice.setVisible(several and not as_list)
+        self.choice_list.setVisible(several and as_list)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        """Chooses anew between segments and list."""
+        super().resizeEvent(event)
+        self._fit_head()
 
     def _offer(self, options: tuple[Option, ...]) -> None:
         self._options = options

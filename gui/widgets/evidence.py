@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
+from PySide6.QtWidgets import QGridLayout, QWidget
 
-from gui.plain_text import plain_label
 from gui.theme import set_kind
+from gui.widgets.elided_label import ElidedLabel
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Evidence(QWidget):
         self._grid.setHorizontalSpacing(8)
         self._grid.setVerticalSpacing(4)
         self._grid.setColumnStretch(0, 1)
-        self._lines: list[tuple[QLabel, QLabel, QLabel]] = []
+        self._lines: list[tuple[ElidedLabel, ElidedLabel, ElidedLabel]] = []
         self._rows: tuple[EvidenceRow, ...] = ()
 
     @property
@@ -52,15 +52,15 @@ class Evidence(QWidget):
             if place < len(rows):
                 row = rows[place]
                 for label, text in zip(labels, (row.what, row.value, row.against), strict=True):
-                    label.setText(text)
+                    label.set_full_text(text)
                 set_kind(labels[1], kind="table-text", level=row.level)
 
     def _add_line(self) -> None:
         line = len(self._lines)
-        labels = (plain_label(), plain_label(), plain_label())
+        labels = (ElidedLabel(), ElidedLabel(), ElidedLabel())
         for column, label in enumerate(labels):
             set_kind(label, kind="table-text" if column == 1 else "secondary")
-            if column:
-                label.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-            self._grid.addWidget(label, line, column)
+            side = Qt.AlignmentFlag.AlignRight if column else Qt.AlignmentFlag.AlignLeft
+            label.setAlignment(side | Qt.AlignmentFlag.AlignVCenter)
+            self._grid.addWidget(label, line, column, side)
         self._lines.append(labels)

@@ -7,6 +7,7 @@ import statistics
 import time
 from typing import TYPE_CHECKING
 
+from core.hardware.readings import CALM_REASONS
 from core.runs.snapshot import RankStatus
 from core.units import (
     GB,
@@ -15,6 +16,7 @@ from core.units import (
     format_count,
     format_duration_ns,
     format_elapsed,
+    format_ms,
     format_number,
     format_rate,
     gib,
@@ -30,7 +32,13 @@ if TYPE_CHECKING:
 
 Pair = tuple[str, str, str]
 
-_CALM = frozenset({"Idle", "Applications Clocks Setting", "Display Clock Setting"})
+_SHORT = {
+    "SW Thermal Slowdown": "thermal",
+    "HW Thermal Slowdown": "thermal (hardware)",
+    "SW Power Cap": "power cap",
+    "HW Power Brake Slowdown": "power brake",
+}
+"""Words of nvidia-smi that take too much room."""
 _SLOW_CLOCK = 0.9
 
 
@@ -88,8 +96,9 @@ def _duration(
     if value_ns is None:
         return None
     known = [value for value in others_ns if value is not None]
-    against = f"others {format_duration_ns(statistics.median(known))}" if known else ""
-    return EvidenceRow(what, format_duration_ns(value_ns), against, "warn" if marked else "none")
+    # The unit stands once, with the value.
+    against = f"others {format_ms(statistics.median(known))}" if known else ""
+    return EvidenceRow(what, f"{format_ms(value_ns)} ms", against, "warn" if marked else "none")
 
 
 def _gpu_evidence(gpu: GpuReading, others: list[GpuReading]) -> list[EvidenceRow | None]:
@@ -120,8 +129,13 @@ def _figure(
 def _reasons(gpu: GpuReading, others: list[GpuReading]) -> EvidenceRow | None:
     if gpu.throttle_reasons is None:
         return None
-    mine = [reason for reason in gpu.throttle_reasons if reason not in _CALM]
-    theirs = {reason for other in others for reason in other.throttle_reasons or [] if reason not in _CALM}
+    mine = [_SHORT.get(reason, reason) for reason in gpu.throttle_reasons if reason not in CALM_REASONS]
+    theirs = {
+        _SHORT.get(reason, reason)
+        for other in others
+        for reason in other.throttle_reasons or []
+        if reason not in CALM_REASONS
+    }
     against = f"others {', '.join(sorted(theirs)) or 'none'}" if others else ""
     return EvidenceRow("Throttle reason", ", ".join(mine) or "none", against, "warn" if mine else "none")
 
