@@ -106,8 +106,10 @@ def build_launch(
     environment["RIDGELINE_RUN_DIR"] = str(folder.path)
     if spec.profile is not None:
         environment["RIDGELINE_PROFILE"] = json.dumps(asdict(spec.profile))
+    # Without "--" torchrun looks at the script's words too: "--nproc 9" is ambiguous to it and ends the job.
+    words = ["--", str(AGENT), *target, *spec.arguments]
     return Launch(
-        argv=(spec.interpreter, *_torchrun(python_version), *options, str(AGENT), *target, *spec.arguments),
+        argv=(spec.interpreter, *_torchrun(python_version), *options, *words),
         environment=environment,
         shown_environment=_shown(environment, spec),
     )

@@ -29,6 +29,8 @@ AWKWARD = (
     "日本",
     "-x",
     "--nnodes=3",
+    "--nproc",
+    "9",
     "--",
     "",
     "*",
@@ -61,6 +63,7 @@ def test_script() -> None:
         *TORCHRUN,
         *OPTIONS,
         "--shutdown-timeout=10",
+        "--",
         str(AGENT),
         "train.py",
         *AWKWARD,
@@ -75,7 +78,7 @@ def test_module_and_interpreter_with_odd_names() -> None:
 
 @pytest.mark.parametrize("torch", ["", "2.4.0", "2.4.1+cu121", "2.9.1", "2.11.0a0+git1234"])
 def test_older_torch_gets_only_options_that_it_has(torch: str) -> None:
-    assert argv(JOB, torch=torch)[1:] == [*TORCHRUN, *OPTIONS, str(AGENT), "train.py"]
+    assert argv(JOB, torch=torch)[1:] == [*TORCHRUN, *OPTIONS, "--", str(AGENT), "train.py"]
 
 
 @pytest.mark.parametrize("torch", ["2.12.0", "2.13.0", "3.0.0"])
@@ -88,7 +91,7 @@ def test_older_python_leaves_the_working_folder_off_the_path_too(python: str) ->
     started = argv(JOB, python=python)
     assert started[1] == "-c"
     assert "del sys.path[0]" in started[2]
-    assert started[3:] == [*OPTIONS, "--shutdown-timeout=10", str(AGENT), "train.py"]
+    assert started[3:] == [*OPTIONS, "--shutdown-timeout=10", "--", str(AGENT), "train.py"]
 
 
 @pytest.mark.parametrize("python", ["3.11.7", "3.10.0"])
