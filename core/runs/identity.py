@@ -15,7 +15,7 @@ import psutil
 from core.runs.manifest import ProcessIdentity
 
 _CREATE_TIME_TOLERANCE_S = 0.005
-_STATE, _STARTTIME = 0, 19  # places among the fields that follow the name
+_STATE, _THREADS, _STARTTIME = 0, 17, 19  # places among the fields that follow the name
 
 
 @functools.cache
@@ -37,7 +37,7 @@ def create_time_s(pid: int) -> float | None:
     On Linux these are seconds since boot, so that setting the clock does not
     change them; elsewhere seconds since the epoch.
 
-    Source: proc(5), /proc/pid/stat fields 3 (state) and 22 (starttime).
+    Source: proc(5), /proc/pid/stat fields 3 (state), 20 (num_threads) and 22 (starttime).
     """
     if sys.platform == "linux":
         return _create_time_linux(pid)
@@ -56,7 +56,8 @@ def _create_time_linux(pid: int) -> float | None:
     fields = text.rpartition(b")")[2].split()
     if len(fields) <= _STARTTIME:
         return None
-    if fields[_STATE] in (b"Z", b"X", b"x"):
+    # A first thread that has ended shows as a zombie while others run on, in a driver for instance.
+    if fields[_STATE] in (b"Z", b"X", b"x") and int(fields[_THREADS]) <= 1:
         return None
     return int(fields[_STARTTIME]) / os.sysconf("SC_CLK_TCK")
 

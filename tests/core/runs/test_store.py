@@ -173,3 +173,24 @@ def test_zombie_is_not_alive() -> None:
     assert not identity.is_alive(known)
     assert identity.identity(child.pid) is None
     child.communicate()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads of a process are told by /proc")
+def test_process_whose_first_thread_has_ended_is_alive() -> None:
+    code = (
+        "import ctypes, sys, threading, time\n"
+        "threading.Thread(target=lambda: time.sleep(600)).start()\n"
+        "print('up', flush=True)\n"
+        "ctypes.CDLL(None).pthread_exit(None)\n"
+    )
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+    assert child.stdout is not None
+    child.stdout.readline()
+    stat = Path(f"/proc/{child.pid}/stat")
+    while b") Z " not in stat.read_bytes():
+        time.sleep(0.01)
+    known = identity.identity(child.pid)
+    assert known is not None
+    child.kill()
+    child.communicate()
+    assert not identity.is_alive(known)
