@@ -514,10 +514,17 @@ class Captures:
 
 
 class StepFigures:
-    """Losses and norms of one step, some perhaps still on their way."""
+    """Losses and norms of one step, some perhaps still on their way.
+
+    ``step`` None: not to be shown. ``micro_steps`` None: a loss is missing in the sum.
+    """
 
     def __init__(
-        self, step: Optional[int], micro_steps: int, losses: List[Reading], norms: List[Tuple[Reading, bool]]
+        self,
+        step: Optional[int],
+        micro_steps: Optional[int],
+        losses: List[Reading],
+        norms: List[Tuple[Reading, bool]],
     ) -> None:
         self._step, self._micro_steps = step, micro_steps
         self._losses, self._norms = losses, norms
@@ -533,7 +540,7 @@ class StepFigures:
         if self._step is None:
             return []
         found: List[Record] = []
-        if losses:
+        if losses and self._micro_steps is not None:
             value = number(sum(losses))
             found.append(("loss", {"step": self._step, "value": value, "micro_steps": self._micro_steps}))
         if norms:
@@ -568,6 +575,7 @@ class Training:
         self._backward_depth = 0
         self._micro_steps = 0
         self._losses: List[Reading] = []
+        self._lacks_loss = False
         self._norms: List[Tuple[Reading, bool]] = []
         self._backward_ns = 0
         self._primary: Callable[[], Any] = lambda: None
@@ -739,15 +747,16 @@ class Training:
         if tensor.numel() != 1 or not tensor.is_floating_point():
             return
         tensor, partial = plain_tensor(tensor, self.torch)
-        if tensor is None or tensor.numel() != 1:
-            return
+        reading = None
         if partial:
             self.records.problem("loss", "it is spread over ranks (a partial DTensor) and is not shown")
-            return
-        if not self._device_known:
-            self._note_device(tensor.device)
-        reading = self._scalars.read(tensor)
-        if reading is not None:
+        elif tensor is not None and tensor.numel() == 1:
+            if not self._device_known:
+                self._note_device(tensor.device)
+            reading = self._scalars.read(tensor)
+        if reading is None:
+            self._lacks_loss = True  # a sum that lacks a part would be a wrong figure
+        else:
             self._losses.append(reading)
 
     def _note_norm(self, norm: Any) -> None:
@@ -843,8 +852,10 @@ class Training:
     def _put_aside(self, step: Optional[int]) -> None:
         """Keeps the figures of a step until they have arrived; None: not to be shown."""
         if self._losses or self._norms:
-            self._pending.append(StepFigures(step, self._micro_steps, self._losses, self._norms))
+            micro_steps = None if self._lacks_loss else self._micro_steps
+            self._pending.append(StepFigures(step, micro_steps, self._losses, self._norms))
             self._losses, self._norms = [], []
+        self._lacks_loss = False
 
     def _drain(self, *records: Record) -> None:
         """Writes the figures that have arrived, oldest step first, then ``records``."""
