@@ -45,7 +45,7 @@ def test_every_column_keeps_its_span(
 ) -> None:
     rng = np.random.default_rng(seed)
     x = np.sort(np.round(rng.uniform(0, 100, count), rng.integers(0, 3)))
-    y = np.round(rng.normal(0, 2, count), 1)
+    y = np.round(rng.normal(0, 2, count), rng.integers(-1, 2))
     broken = rng.uniform(size=count) < bad
     y[broken] = rng.choice([math.nan, math.inf, -math.inf], int(broken.sum()))
     x0, x1 = view[0], view[0] + view[1]
