@@ -21,14 +21,14 @@ from core.units import format_count
 from gui.plots.axis import Scale, ValueAxis
 from gui.plots.canvas import CurveCanvas
 from gui.plots.curves import MAX_LINES, ChartData, Curve, nearest
-from gui.plots.labels import closest_group, place
-from gui.plots.layers import Drawn, End, Layer, LineLayer, Span, Style
+from gui.plots.labels import place
+from gui.plots.layers import Drawn, Layer, LineLayer, Span, Style
 from gui.plots.many_ranks import BandLayer, HeatLayer
 from gui.plots.overlay import LABEL_HEIGHT_PX, ChartOverlay, OverlayContent, PlacedLabel, PlacedMark, ReadOut
 from gui.plots.pointer import ChartPointer, Geometry, PointerCalls
 from gui.plots.ticks import Tick, Ticks, fitted
 from gui.plots.view_state import ViewState
-from gui.plots.words import counted, moment, some_ranks, spread_rows, with_unit
+from gui.plots.words import moment, notes_of, spread_rows, value_of, with_unit
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QColor, QResizeEvent
@@ -39,9 +39,9 @@ Mode = Literal["lines", "band", "heat"]
 
 RIGHT_MARGIN_PX = 74
 _TOP_MARGIN_PX = 9
-_NEAR_PX = 2.0
 _CLICK_NEAR_PX = 8.0
 _MOST_MARK_LINES = 20
+_NOTE_SHARE = 0.5
 _Y_TICK_PX = 42
 _MOST_READ_OUT_ROWS = 12
 
@@ -322,17 +322,30 @@ class LiveChart(QWidget):
             PlacedLabel(end.text, end.color, y, end.quiet, end.rank is not None and end.rank == selected)
             for end, y in zip(ends, centres, strict=True)
         )
+        notes = notes_of(data, self._drawn, wanted, lines=self.mode == "lines", log=self._style.log)
         self._overlay.show_content(
             OverlayContent(
                 plot=rect,
                 labels=labels,
                 marks=self._placed_marks(),
                 dots=tuple((geometry.px_of(dot.x, dot.y), dot.color) for dot in self._drawn.dots),
-                notes=self._notes(data, wanted),
+                notes=notes,
+                notes_on_top=self._notes_on_top(len(notes)),
                 x_unit=x_ticks.unit or data.x_name,
             )
         )
         self._overlay.setAccessibleDescription(self.summary())
+
+    def _notes_on_top(self, lines: int) -> bool:
+        """Whether fewer points lie in the upper left than in the lower left."""
+        rect, (low, high), (bottom, top) = self._geometry.rect, self._geometry.x, self._geometry.y
+        height = (top - bottom) * min(1.0, (LABEL_HEIGHT_PX * lines + 8) / max(1.0, rect.height()))
+        above = below = 0
+        for stroke in self._drawn.strokes:
+            y = stroke.y[(stroke.x >= low) & (stroke.x <= low + _NOTE_SHARE * (high - low))]
+            below += int(np.count_nonzero(y < bottom + height))
+            above += int(np.count_nonzero(y > top - height))
+        return above < below
 
     def _placed_marks(self) -> tuple[PlacedMark, ...]:
         geometry = self._geometry
@@ -342,43 +355,12 @@ class LiveChart(QWidget):
             for mark in self._drawn.marks
         )
 
-    def _notes(self, data: ChartData, end_px: list[float]) -> tuple[str, ...]:
-        drawn = self._drawn
-        notes = [note for note in (data.note, drawn.note) if note]
-        near = self._near_note(data, end_px)
-        if near:
-            notes.append(near)
-        if drawn.off_scale:
-            values = "value" if drawn.off_scale == 1 else "values"
-            notes.append(f"{format_count(drawn.off_scale)} {values} at or below 0, not on the log scale")
-        odd = counted(drawn, data.x_name)
-        if odd:
-            notes.append(odd)
-        return tuple(notes)
-
-    def _near_note(self, data: ChartData, end_px: list[float]) -> str:
-        ends = self._drawn.ends
-        if self.mode != "lines" or len(ends) < 2:
-            return ""
-        group = closest_group(end_px, _NEAR_PX)
-        if not group:
-            return ""
-        values = [self._value(ends[index]) for index in group]
-        spread = max(values) - min(values)
-        who = f"{len(group)} ranks" if len(group) == len(ends) else some_ranks(group, ends)
-        if spread == 0:
-            return f"{who} equal"
-        return f"{who} within {with_unit(spread, data.unit, 1)}"
-
-    def _value(self, end: End) -> float:
-        return float(10.0**end.y) if self._style.log else end.y
-
     def summary(self) -> str:
         """The chart in words, for those who cannot see it."""
         if self._data is None or not self._drawn.ends:
             return self._empty_words
         values = [
-            f"{end.text} {with_unit(self._value(end), self._data.unit)}"
+            f"{end.text} {with_unit(value_of(end, self._style.log), self._data.unit)}"
             for end in self._drawn.ends
             if not end.quiet and self.mode != "heat"
         ]

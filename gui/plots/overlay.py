@@ -65,7 +65,8 @@ class OverlayContent:
         labels: Names at the line ends.
         marks: Measured values that are not numbers.
         dots: Points without a line.
-        notes: Lines at the lower left of the plot.
+        notes: Lines at the left of the plot.
+        notes_on_top: They stand at its upper end instead of the lower one.
         x_unit: Unit of the x axis, right of its labels.
         empty: Words in the middle when there is nothing to draw.
     """
@@ -75,6 +76,7 @@ class OverlayContent:
     marks: tuple[PlacedMark, ...] = ()
     dots: tuple[tuple[QPointF, QColor], ...] = ()
     notes: tuple[str, ...] = ()
+    notes_on_top: bool = False
     x_unit: str = ""
     empty: str = ""
 
@@ -245,17 +247,18 @@ class ChartOverlay(QWidget):
         """Notes lie on curves sometimes: a little of the background keeps them readable."""
         content = self._content
         metrics = QFontMetricsF(painter.font())
-        y = content.plot.bottom() - 5
+        height = LABEL_HEIGHT_PX * len(content.notes)
+        y = content.plot.top() + 3 if content.notes_on_top else content.plot.bottom() - 5 - height
         background = self._theme.color("surface2")
         background.setAlphaF(0.75)
-        for note in reversed(content.notes):
+        for note in content.notes:
             width = min(metrics.horizontalAdvance(note), content.plot.width() - 12)
-            room = QRectF(content.plot.left() + 6, y - LABEL_HEIGHT_PX, width, LABEL_HEIGHT_PX)
+            room = QRectF(content.plot.left() + 6, y, width, LABEL_HEIGHT_PX)
             painter.fillRect(room.adjusted(-2, 0, 2, 0), background)
             painter.setPen(self._theme.color("text2"))
             text = metrics.elidedText(note, Qt.TextElideMode.ElideRight, width + 1)
             painter.drawText(room, Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextDontClip, text)
-            y -= LABEL_HEIGHT_PX
+            y += LABEL_HEIGHT_PX
 
     def _draw_read_out(self, painter: QPainter, read_out: ReadOut) -> None:
         plot = self._content.plot

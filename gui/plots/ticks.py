@@ -80,9 +80,9 @@ def linear_ticks(low: float, high: float, count: float, *, whole: bool = False) 
 def labels(values: list[float], step: float) -> list[str]:
     """Labels with the decimals that ``step`` needs, the same for all."""
     largest = max((abs(value) for value in values), default=0.0)
-    if largest and (largest >= 1e7 or (step < 1e-3 and largest < 1e-2)):
-        return [format_number(value, 3) for value in values]
     decimals = max(0, -math.floor(math.log10(step) + 1e-9)) if step < 1 else 0
+    if largest and (largest >= 1e7 or largest < 1e-3 or decimals > 6):
+        return [format_number(value, 3) for value in values]
     return [_fixed(value, decimals) for value in values]
 
 

@@ -75,6 +75,8 @@ class LogArea(QAbstractScrollArea):
         self.verticalScrollBar().setSingleStep(1)
         self.verticalScrollBar().valueChanged.connect(self._scrolled)
         self.horizontalScrollBar().setSingleStep(24)
+        # The style would draw a box where the scroll bars meet.
+        self.setCornerWidget(QWidget())
         model.changed.connect(self._model_changed)
         theme.changed.connect(self._set_theme)
         self._set_theme(theme.theme)
@@ -163,6 +165,9 @@ class LogArea(QAbstractScrollArea):
         if change.reset and not follow and self._cursor is not None:
             # Another filter: what was looked at stays in sight.
             place = self._model.row_of(self._cursor) - self.rows_in_sight // 2
+        if change.reset:
+            self._widest_px = 0.0
+            self._fit_width()
         self._fit_bars()
         bar.setValue(bar.maximum() if follow else max(0, place))
         self._follow = follow

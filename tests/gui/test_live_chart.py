@@ -167,6 +167,17 @@ def test_curves_that_cannot_be_told_apart_say_so(chart: LiveChart) -> None:
     assert chart.overlay.accessibleDescription().startswith("Rank 0 8.00 GiB")
 
 
+def test_notes_keep_out_of_the_way_of_the_curves(chart: LiveChart) -> None:
+    rising = np.linspace(0, 9, 100)
+    chart.show_data(loss_data(rising, rising + 1e-4, unit="GiB", zero_based=True))
+    settle(chart)
+    assert chart.overlay.content.notes == ("2 ranks within 0.01 GiB",)
+    assert chart.overlay.content.notes_on_top
+    chart.show_data(loss_data(rising[::-1], rising[::-1], unit="GiB", zero_based=True))
+    settle(chart)
+    assert not chart.overlay.content.notes_on_top
+
+
 def test_the_wheel_zooms_at_the_cursor_and_undo_brings_it_back(chart: LiveChart) -> None:
     chart.show_data(loss_data(np.linspace(10, 5, 1001)))
     settle(chart)
