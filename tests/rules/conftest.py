@@ -1,4 +1,7 @@
-"""The files of the project, as the rules see them."""
+"""The files of the project, as the rules see them.
+
+What lies in tests/data plays a user's files: they look as users' files look.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ def project_files() -> list[Path]:
     """Every file that git tracks and that is still there, relative to the top of the checkout."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
     files = [Path(name) for name in listed.decode().split("\0") if name and (ROOT / name).is_file()]
+    files = [path for path in files if Path("tests/data") not in path.parents]
     assert files
     return files
 
