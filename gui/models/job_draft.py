@@ -7,6 +7,7 @@ cannot be understood is named, so that the form can mark it.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 from dataclasses import asdict, dataclass, fields, replace
@@ -233,6 +234,23 @@ def _loss_rule(text: str) -> str | None:
             r"Put brackets around the number, as in loss=([0-9.]+).",
         )
     return text
+
+
+def interpreters_near(script: str) -> list[str]:
+    """Interpreters of virtual environments in the script's folder and the three above it.
+
+    Looks at the disk: not for the UI thread.
+    """
+    path = Path(script)
+    if not path.is_absolute():
+        return []
+    places = [
+        folder / name / part
+        for folder in path.parents[:4]
+        for name in (".venv", "venv", "env")
+        for part in ("bin/python", "Scripts/python.exe")
+    ]
+    return [str(place) for place in places if os.access(place, os.X_OK)]
 
 
 def command_text(spec: JobSpec, torch_version: str = "", python_version: str = "") -> str:

@@ -8,6 +8,7 @@ progress bar) keeps its number and so its place.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -60,7 +61,9 @@ class LogModel(QObject):
     def __init__(self, capacity: int = CAPACITY, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._capacity = capacity
+        # The order stands apart: the first key of a dict that lost its first ones takes long to find.
         self._lines: dict[int, LogLine] = {}
+        self._order: deque[int] = deque()
         self._rows: list[int] = []
         self._first_row = 0
         self._filter = LogFilter()
@@ -111,7 +114,7 @@ class LogModel(QObject):
         for line in lines:
             if line.number in self._lines:
                 rewritten |= self._rewrite(line)
-            elif not self._lines or line.number > next(reversed(self._lines)):
+            elif not self._order or line.number > self._order[-1]:
                 self._append(line)
         removed = self._first_row - before
         if self._first_row > _COMPACT_AT:
@@ -122,6 +125,7 @@ class LogModel(QObject):
     def clear(self) -> None:
         """Forgets everything, for another run."""
         self._lines.clear()
+        self._order.clear()
         self._rows.clear()
         self._ranks.clear()
         self._first_row = 0
@@ -134,7 +138,7 @@ class LogModel(QObject):
             return
         self._filter = new
         self._needle = new.text.casefold()
-        self._rows = [number for number, line in self._lines.items() if self._matches(line)]
+        self._rows = [number for number in self._order if self._matches(self._lines[number])]
         self._first_row = 0
         self.changed.emit(LogChange(reset=True))
 
@@ -145,12 +149,13 @@ class LogModel(QObject):
 
     def _append(self, line: LogLine) -> None:
         self._lines[line.number] = line
+        self._order.append(line.number)
         if line.rank is not None:
             self._ranks.add(line.rank)
         if self._matches(line):
             self._rows.append(line.number)
-        if len(self._lines) > self._capacity:
-            oldest = next(iter(self._lines))
+        if len(self._order) > self._capacity:
+            oldest = self._order.popleft()
             del self._lines[oldest]
             self._dropped += 1
             if self._first_row < len(self._rows) and self._rows[self._first_row] == oldest:

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QFileDialog, QScrollArea, QStackedLayout, QVBoxLay
 from core.errors import DashboardError
 from core.files import FileDescription, write_atomic
 from core.runs.store import RunFolder
-from gui.models.job_draft import JobDraft, draft_for_script, from_json, to_json
+from gui.models.job_draft import JobDraft, draft_for_script, from_json, interpreters_near, to_json
 from gui.models.log import LogModel
 from gui.pages.page import Page
 from gui.plots.export import save_png, save_svg, to_csv
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from core.runs.job import JobSpec
     from core.runs.snapshot import Alert, LogLine, RunSnapshot
     from gui.context import PageContext
+    from gui.models.problems import ProblemRow
     from gui.run_alerts import AlertAction
     from gui.widgets.chart_card import ChartCard
 
@@ -64,6 +65,7 @@ class RunPage(Page):
         self._closed_alerts: set[str] = set()
         self._shown_alerts: dict[str, str] = {}
         self._form_wanted = False
+        self._found_interpreters: list[str] = []
         self._build()
         self._due = QTimer(self)
         self._due.setSingleShot(True)
@@ -118,10 +120,10 @@ class RunPage(Page):
         session.selection_changed.connect(self._selection_changed)
         session.launching_changed.connect(self._show_launchable)
         self.context.machine.changed.connect(self._show_machine)
-        for part in (self.overview.chosen, self.board.rank_clicked, self.log.rank_clicked):
-            part.connect(self._choose_rank)
-        self.gpus.rank_clicked.connect(self._choose_rank)
-        self.problems.rank_asked.connect(self._choose_rank)
+        self.overview.chosen.connect(self._toggle_rank)
+        for clicked in (self.board.rank_clicked, self.log.rank_clicked, self.gpus.rank_clicked):
+            clicked.connect(session.select_rank)
+        self.problems.place_asked.connect(self._show_place)
         self.problems.folder_asked.connect(self._open_capture)
         self.problems.count_changed.connect(self._show_problem_count)
         self.board.chosen_changed.connect(self._remember_charts)
@@ -131,6 +133,7 @@ class RunPage(Page):
         self.bar.folder_asked.connect(lambda: self.context.actions.trigger("run.folder"))
         self.bar.new_job_asked.connect(self.show_form)
         self.form.launch_asked.connect(self._launch)
+        self.form.script.changed.connect(self._look_for_interpreters)
         self.form.run_asked.connect(self._show_run)
 
     @property
@@ -278,10 +281,18 @@ class RunPage(Page):
         self._form_wanted = False
         self._show_content()
 
-    def _choose_rank(self, rank: int) -> None:
+    def _toggle_rank(self, rank: int) -> None:
         """Selects a rank; the selected one again means none."""
         session = self.context.session
         session.select_rank(None if session.selected_rank == rank else rank)
+
+    def _show_place(self, row: ProblemRow) -> None:
+        """Selects the rank that a finding is about and shows its step in the charts."""
+        if row.rank is not None:
+            self.context.session.select_rank(row.rank)
+        if row.step is not None:
+            self._show_run()
+            self.board.show_step(row.step)
 
     def _selection_changed(self, rank: int | None) -> None:
         self.board.set_selected(rank)
@@ -361,11 +372,27 @@ class RunPage(Page):
         machine = self.context.machine
         stored = self.context.settings.page_value(self.NAME, "interpreters")
         recent = [path for path in stored if isinstance(path, str)] if isinstance(stored, list) else []
-        self.form.set_interpreters([machine.interpreter, *recent])
+        self.form.set_interpreters([machine.interpreter, *recent, *self._found_interpreters])
         self.form.set_choice(machine.choice)
         facts = machine.facts
         if facts is not None:
             self.form.set_versions(facts.interpreter, facts.torch, facts.python)
+
+    def _look_for_interpreters(self, script: str) -> None:
+        """Offers the virtual environments beside a script; it chooses none by itself."""
+
+        def found(paths: list[str]) -> None:
+            self._found_interpreters = paths
+            self._show_machine()
+
+        self.context.tasks.start(
+            title="Looking for interpreters",
+            work=lambda _: interpreters_near(script),
+            done=found,
+            failed=self.form.show_error,
+            key="interpreters near the script",
+            shown=False,
+        )
 
     def _show_launchable(self, _launching: bool = False) -> None:
         self.form.set_blocked(self.context.session.why_not_launch() or "")

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 Mode = Literal["lines", "band", "heat"]
 
 RIGHT_MARGIN_PX = 74
+STEPS_AROUND = 25
 _TOP_MARGIN_PX = 9
 _CLICK_NEAR_PX = 8.0
 _MOST_MARK_LINES = 20
@@ -209,6 +210,12 @@ class LiveChart(QWidget):
         """The whole run, following the newest point."""
         self.view.reset()
         self._view_moved()
+
+    def show_step(self, step: int) -> None:
+        """Shows the steps around one; a chart over time stays as it is."""
+        if self._data is not None and self._data.x_name == "step":
+            self.view.show_x(step - STEPS_AROUND, step + STEPS_AROUND)
+            self._view_moved()
 
     def undo_view(self) -> None:
         """The view before the last change of it."""

@@ -72,6 +72,10 @@ class ViewState:
         low, high = self.x_range()
         self._go_to_x(low + distance, high + distance, gesture)
 
+    def show_x(self, low: float, high: float) -> None:
+        """Shows this range, or what there is of it."""
+        self._go_to_x(low, high, None)
+
     def zoom_y(
         self, centre: float, factor: float, current: tuple[float, float], gesture: object = None
     ) -> None:

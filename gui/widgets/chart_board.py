@@ -91,6 +91,11 @@ class ChartBoard(QWidget):
         if name not in self._shown:
             self._toggle(name, True)
 
+    def show_step(self, step: int) -> None:
+        """Shows the neighbourhood of a step in every chart over steps."""
+        for card in self.cards:
+            card.chart.show_step(step)
+
     def start_again(self) -> None:
         """Another run follows."""
         self._snapshot = None

@@ -8,6 +8,7 @@ from PySide6.QtCore import QModelIndex, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QMenu, QPushButton, QTableView, QVBoxLayout, QWidget
 
+from core.units import format_count
 from gui.models.problems import ProblemModel, ProblemRow, rows_of
 from gui.plain_text import plain_label
 from gui.theme import set_kind
@@ -26,12 +27,12 @@ class ProblemsView(QWidget):
     """A table and, for the selected row, what can be done.
 
     Signals:
-        rank_asked: Rank that a row is about.
+        place_asked: The ``ProblemRow`` whose rank and step should be shown.
         folder_asked: File of a capture, relative to the run folder, whose folder should be opened.
         count_changed: How many rows ask for attention.
     """
 
-    rank_asked = Signal(int)
+    place_asked = Signal(object)
     folder_asked = Signal(str)
     count_changed = Signal(int)
 
@@ -132,7 +133,8 @@ class ProblemsView(QWidget):
             return
         self.hint.setText(row.hint)
         self._go.setVisible(row.rank is not None)
-        self._go.setText(f"Show rank {row.rank}")
+        at = "" if row.step is None else f" at step {format_count(row.step)}"
+        self._go.setText(f"Show rank {row.rank}{at}")
         self._folder.setVisible(row.file is not None)
 
     def _activated(self, _index: QModelIndex) -> None:
@@ -145,7 +147,7 @@ class ProblemsView(QWidget):
     def _go_to_rank(self) -> None:
         row = self.current
         if row is not None and row.rank is not None:
-            self.rank_asked.emit(row.rank)
+            self.place_asked.emit(row)
 
     def _open_folder(self) -> None:
         row = self.current

@@ -185,9 +185,9 @@ def test_a_row_leads_to_its_rank_or_its_file(qtbot: QtBot, theme: ThemeControlle
     view.show_snapshot(cpu_snapshot(alerts=problems(), captures=(capture,)))
     view.table.selectRow(0)
     assert view.hint.text() == "Look at the learning rate."
-    with qtbot.waitSignal(view.rank_asked) as asked:
+    with qtbot.waitSignal(view.place_asked) as asked:
         view.table.activated.emit(view.model.index(0, 0))
-    assert asked.args == [0]
+    assert (asked.args[0].rank, asked.args[0].step) == (0, 88)
     view.table.selectRow(3)
     with qtbot.waitSignal(view.folder_asked) as folder:
         view.table.activated.emit(view.model.index(3, 0))

@@ -18,6 +18,7 @@ from gui.models.job_draft import (
     command_text,
     draft_for_script,
     from_json,
+    interpreters_near,
     split_arguments,
     to_json,
     to_spec,
@@ -25,6 +26,8 @@ from gui.models.job_draft import (
 from gui.widgets.launch_form import LaunchForm, summary_of
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pytestqt.qtbot import QtBot
 
     from gui.theme import ThemeController
@@ -200,6 +203,18 @@ def test_the_command_is_copied(form: LaunchForm) -> None:
 def test_another_script_empties_what_belonged_to_the_one_before() -> None:
     other = draft_for_script(draft(arguments="--x", working_folder="/w", ranks=2), "/b/other.py")
     assert (other.target, other.arguments, other.working_folder, other.ranks) == ("/b/other.py", "", "", 2)
+
+
+def test_virtual_environments_beside_the_script_are_found(tmp_path: Path) -> None:
+    script = tmp_path / "project" / "src" / "train.py"
+    script.parent.mkdir(parents=True)
+    python = tmp_path / "project" / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text("#!/bin/sh\n")
+    assert interpreters_near(str(script)) == []
+    python.chmod(0o755)
+    assert interpreters_near(str(script)) == [str(python)]
+    assert interpreters_near("train.py") == []
 
 
 def test_fields_come_and_go_with_what_is_chosen(form: LaunchForm) -> None:

@@ -16,6 +16,7 @@ from core.errors import DashboardError
 from core.files import describe_path
 from core.runs.snapshot import Alert, RankStatus
 from core.telemetry.events import Heartbeat, Loss, RankEnded, RankStarted, Step, TorchReady
+from gui.models.problems import ProblemRow
 from gui.pages.run import RunPage
 from gui.run_alerts import actions_of, banner_alerts
 from gui.widgets.banner import Banner
@@ -145,8 +146,18 @@ def test_one_selection_goes_through_the_whole_page(page: RunPage, shown_run: Run
     assert session.selected_rank == 0
     QTest.mouseClick(page.overview.cards[0], Qt.MouseButton.LeftButton)
     assert session.selected_rank is None
-    page.log.rank_clicked.emit(1)
-    assert session.selected_rank == 1
+    for _ in range(2):
+        page.log.rank_clicked.emit(1)
+        assert session.selected_rank == 1
+
+
+def test_a_finding_leads_to_its_rank_and_its_step(page: RunPage, shown_run: RunFolder) -> None:
+    page.problems.place_asked.emit(ProblemRow(None, "error", "rank 1", "Loss is NaN", rank=1, step=12))
+    assert page.context.session.selected_rank == 1
+    by_name = {card.spec.id: card.chart for card in page.board.cards}
+    low, high = by_name["loss"].view.x_range()
+    assert low < 12 < high
+    assert by_name["memory"].view.view.follow
 
 
 def test_charts_are_added_removed_and_remembered(page: RunPage, shown_run: RunFolder, qtbot: QtBot) -> None:
