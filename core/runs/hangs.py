@@ -5,6 +5,7 @@ Pure functions over the facts of all ranks and a time.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from core.runs.stack_text import Place
 
 _PHASE_ORDER: dict[Phase, int] = {"start": 0, "forward": 0, "backward": 1, "optimizer": 2, "idle": 3}
+
+_SAVING = re.compile(r"save|checkpoint|state_dict", re.IGNORECASE)
 
 _SIGN_OF_LIFE_NS = 10 * SECOND_NS
 _ALL_STILL_NS = 30 * SECOND_NS
@@ -38,7 +41,7 @@ class Hang:
         step: Last step of ``ranks``.
         waiting_step: Step that ``waiting`` is in.
         age_ns: How long ``ranks`` have not moved (all of them).
-        is_certain: It cannot be something harmless.
+        is_certain: It cannot be something harmless that takes its time.
     """
 
     kind: Literal["silent", "dead", "left", "still"]
@@ -119,7 +122,8 @@ def _without_sign_of_life(live: Sequence[RankFacts], now_ns: int) -> Hang | None
 
 def _behind(live: Sequence[RankFacts], now_ns: int, limit_ns: int) -> Hang | None:
     behind, ahead = _by_position(live)
-    if not ahead:
+    by_position = bool(ahead)
+    if not by_position:
         behind, ahead = _by_stacks(live)
     if not ahead or not behind or any(_age_ns(rank, now_ns) <= limit_ns for rank in behind):
         return None
@@ -131,6 +135,7 @@ def _behind(live: Sequence[RankFacts], now_ns: int, limit_ns: int) -> Hang | Non
         step=_least(rank.last_step for rank in behind),
         waiting_step=_least(_step_under_way(rank) for rank in waiting),
         age_ns=min(_age_ns(rank, now_ns) for rank in behind),
+        is_certain=by_position,
     )
 
 
@@ -233,6 +238,8 @@ def hang_alert(hang: Hang, places: Mapping[int, Place], now_ns: int) -> Alert:
     level, message, hint = words(hang, f", at {place}" if place is not None else "")
     if place is None and hang.kind in {"silent", "left"}:
         hint = "A stacks capture shows where it stands."
+    elif hang.kind == "silent" and place is not None and _SAVING.search(f"{place.function} {place.code}"):
+        level, hint = "warn", "It seems to write a checkpoint while the others wait for it."
     first = hang.ranks[0] if hang.kind != "still" else None
     key = hang.kind if first is None else f"{hang.kind}-{first}"
     return Alert(key=key, level=level, t_ns=now_ns, message=message, hint=hint, rank=first, step=hang.step)
@@ -245,7 +252,8 @@ def _silent(hang: Hang, at: str) -> tuple[Level, str, str]:
         verb = "waits" if len(hang.waiting) == 1 else "wait"
         where = f" in step {format_count(hang.waiting_step)}" if hang.waiting_step is not None else ""
         message += f"; {name_ranks(hang.waiting)} {verb}{where}"
-    return "error", message, "Its stack is in the captures; the others wait for it in a collective."
+    level: Level = "error" if hang.is_certain or hang.age_ns >= _ALL_STILL_NS else "warn"
+    return level, message, "Its stack is in the captures; the others wait for it in a collective."
 
 
 def _dead(hang: Hang, at: str) -> tuple[Level, str, str]:

@@ -47,6 +47,7 @@ from core.telemetry.events import (
     SupervisorProblem,
 )
 from core.telemetry.loss_text import compile_pattern
+from core.units import format_number
 
 if TYPE_CHECKING:
     import re
@@ -115,6 +116,8 @@ class RunMonitor:
         self._slow_candidate: int | None = None
         self._slow_votes = 0
         self._slow_since_ns = 0
+        self._hung: set[int] = set()
+        self._skew_ns: int | None = None
         self._alive = False
         self._alive_checked_ns = 0
         self._finished = False
@@ -128,6 +131,8 @@ class RunMonitor:
         now_ns = self._now_ns()
         changed = self._read_manifest(now_ns)
         new_records, records_done = self._records.read(LIMIT_NS, self._take_rank, self._take_other)
+        if not self._here:
+            now_ns = self._their_time_ns(now_ns, new_records)
         new_output, logs_done = self._read_logs(now_ns)
         changed = changed or new_records or new_output
         self.behind = not (records_done and logs_done)
@@ -140,6 +145,14 @@ class RunMonitor:
             self._looked_ns = now_ns
             self._snapshot = self._look(now_ns)
         return self._snapshot
+
+    def _their_time_ns(self, now_ns: int, new_records: bool) -> int:
+        """The time by the clock of the machine that writes, judged from the quickest records so far."""
+        newest_ns = max((track.heartbeat_ns or 0 for track in self._tracks), default=0)
+        if new_records and newest_ns:
+            skew_ns = now_ns - newest_ns
+            self._skew_ns = skew_ns if self._skew_ns is None else min(self._skew_ns, skew_ns)
+        return now_ns - (self._skew_ns or 0)
 
     def read_all(self) -> RunSnapshot:
         """Polls until the files hold nothing more; for a run that has ended, all of it."""
@@ -257,6 +270,8 @@ class RunMonitor:
         self._compare_steps(now_ns)
         median_ns = self._median_step_ns()
         hang = find_hang(facts, now_ns, median_ns) if status in {"starting", "running"} else None
+        if hang is not None and hang.kind in {"silent", "left"}:
+            self._hung.update(hang.ranks, hang.waiting)
         if status == "running" and self._may_ask:
             at_one_place = hang is None or hang.kind == "still"
             at_one_place = at_one_place and stacks_would_tell(facts, now_ns, median_ns)
@@ -278,7 +293,8 @@ class RunMonitor:
             version=1 if self._snapshot is None else self._snapshot.version + 1,
             manifest=self._manifest,
             alive=self._alive,
-            headline=headline(self._manifest, status, facts, failure, alerts),
+            headline=headline(self._manifest, status, facts, failure, alerts)
+            + (self._learned() if status == "done" and failure is None else ""),
             ranks=tuple(ranks),
             alerts=alerts,
             series=self._curves.view(),
@@ -288,6 +304,14 @@ class RunMonitor:
             problems=self._problems(),
         )
         return self._same_or(made)
+
+    def _learned(self) -> str:
+        """The first and the last loss, of the lowest rank that has any."""
+        curves = self._curves.view().get("loss", {})
+        if not curves:
+            return ""
+        y = curves[min(curves)].y
+        return f", loss from {format_number(float(y[0]))} to {format_number(float(y[-1]))}"
 
     def _same_or(self, made: RunSnapshot) -> RunSnapshot:
         """The snapshot before this one if it says the same."""
@@ -373,7 +397,7 @@ class RunMonitor:
         return in_order([*found, *self._logs.alerts()])
 
     def _captures(self) -> tuple[Capture, ...]:
-        """All captures; of those that were asked for automatically the newest a rank."""
+        """All captures; of those that were asked for automatically the newest of a rank that hung."""
         found: list[Capture] = []
         for track in self._tracks:
             newest_auto = None
@@ -383,7 +407,7 @@ class RunMonitor:
                     continue
                 what = self._requests.get(capture.request, capture.what)
                 found.append(capture if what == capture.what else replace(capture, what=what))
-            if newest_auto is not None:
+            if newest_auto is not None and track.rank in self._hung:
                 found.append(newest_auto)
         return tuple(found)
 

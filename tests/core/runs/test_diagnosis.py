@@ -132,10 +132,16 @@ def test_stacks_tell_apart_ranks_at_the_same_place() -> None:
     ranks = [fact(rank, 15, place=loads if rank == 2 else waits, stands=True) for rank in range(4)]
     assert stacks_would_tell(ranks, NOW_NS, STEP_NS)
     assert said(find_hang(ranks, NOW_NS, STEP_NS), {2: loads, 0: waits}) == (
-        "error",
+        "warn",
         "Rank 2 is silent since step 5 (15 s), at data.py:4 in load: time.sleep(99); "
         "ranks 0, 1, 3 wait in step 6",
     )
+    alive = [replace(rank, heartbeat_ns=NOW_NS + 20 * SECOND_NS) for rank in ranks]
+    later = find_hang(alive, NOW_NS + 20 * SECOND_NS, STEP_NS)
+    assert later is not None
+    assert hang_alert(later, {2: loads}, NOW_NS).level == "error"
+    saves = Place("train.py", 80, "main", "torch.save(state, path)", is_waiting=False)
+    assert hang_alert(later, {2: saves}, NOW_NS).level == "warn", "a checkpoint"
     moving = [replace(rank, stands=False) for rank in ranks]
     assert find_hang(moving, NOW_NS, STEP_NS) is None, "an evaluation that only looks so at one moment"
     assert not stacks_would_tell(four(1), NOW_NS, STEP_NS)

@@ -280,6 +280,64 @@ def test_a_silent_rank_is_found_with_its_stack(run: Run) -> None:
     assert "silent" not in monitor.poll().headline
 
 
+WAITS = """\
+Thread 'MainThread'
+  File "/x/train.py", line 9, in <module>
+    loss = model(batch)
+  File "/v/lib/python3.11/site-packages/torch/distributed/fsdp/_fsdp_state.py", line 260, in forward
+    handle.wait()
+"""
+LOADS = "Thread 'MainThread'\n  File \"/x/data.py\", line 4, in load\n    time.sleep(3600)\n"
+
+
+@pytest.mark.parametrize("moves", [False, True], ids=["a hang", "an evaluation"])
+def test_stacks_tell_ranks_at_one_place_apart(run: Run, moves: bool) -> None:
+    """A hang in FSDP2's forward pass: every rank is in the same step and the same phase."""
+    for rank in range(4):
+        run.start(rank)
+    train(run, range(5))
+    monitor = run.monitor()
+    answered: set[str] = set()
+    for second in range(28):
+        run.later(1)
+        for rank in range(4):
+            run.beat(rank, 5)
+        snapshot = monitor.poll()
+        for line in run.folder.control_path.read_bytes().split():
+            request = json.loads(line)
+            if request["request"] in answered:
+                continue
+            answered.add(request["request"])
+            for rank in request["ranks"]:
+                text = (LOADS if rank == 2 else WAITS).replace("line 4", f"line {second if moves else 4}")
+                name = f"stacks/{second}_{rank}.txt"
+                (run.folder.path / name).write_text(
+                    text.replace("line 4", f"line {second}") if moves else text
+                )
+                fields = {"what": "stacks", "file": name, "step": 5, "file_bytes": 9}
+                run.record(rank, wire.CaptureReady, request=request["request"], **fields)
+    assert 2 <= len(answered) <= 3, "asked again, but not for ever"
+    if moves:
+        assert snapshot.headline == "4 ranks run at step 4"
+        assert snapshot.captures == ()
+    else:
+        assert [alert.message for alert in snapshot.alerts] == [
+            "Rank 2 is silent since step 4 (28 s), at data.py:4 in load: time.sleep(3600); "
+            "ranks 0, 1, 3 wait in step 5"
+        ]
+        assert {capture.rank for capture in snapshot.captures} == {0, 1, 2, 3}
+
+
+def test_a_stacks_file_elsewhere_is_not_read(run: Run) -> None:
+    outside = run.folder.path.parent / "x.txt"
+    outside.write_text(LOADS)
+    run.start(0)
+    monitor = run.monitor()
+    for name in ("../x.txt", "stacks/../../x.txt", str(outside), "stacks/absent.txt"):
+        run.record(0, wire.CaptureReady, request="r", what="stacks", file=name, step=0, file_bytes=1)
+    assert monitor.poll().ranks[0].traceback is None
+
+
 def test_a_run_that_may_not_be_asked_is_left_alone(run: Run) -> None:
     for rank in range(4):
         run.start(rank)
@@ -387,7 +445,9 @@ def test_a_last_line_without_newline_counts_when_the_run_has_ended(run: Run) -> 
     run.log(0, "Step 1 | Loss: 1.25\nStep 2 | Loss: 1.125")
     assert monitor.poll().ranks[0].loss == 1.25
     run.update(status="done", ended_ns=run.now_ns, exit_codes={0: 0})
-    assert monitor.poll().ranks[0].loss == 1.125
+    ended = monitor.poll()
+    assert ended.ranks[0].loss == 1.125
+    assert ended.headline == "Done after step 2, loss from 1.2500 to 1.1250"
     assert [line.text for line in monitor.read_log()][-1] == "Step 2 | Loss: 1.125"
 
 
@@ -574,6 +634,23 @@ def test_a_flood_on_one_rank_does_not_block_the_others(run: Run) -> None:
     assert len(lines) < 30_000
     assert sum("lines not shown" in line.text for line in lines) > 0
     assert lines[-1].number >= 200_000
+
+
+def test_another_machine_with_another_clock_is_no_hang(run: Run) -> None:
+    run.update(host=replace(run.folder.read().host, name="elsewhere"))
+    ahead_ns = 3600 * SECOND_NS
+    for rank in range(4):
+        run.start(rank)
+    monitor = run.monitor()
+    for _ in range(20):
+        run.later(1)
+        for rank in range(4):
+            run.beat(rank, 3, resident_bytes=GIB)
+        run.now_ns += ahead_ns
+        snapshot = monitor.poll()
+        run.now_ns -= ahead_ns
+    assert statuses(snapshot) == [RankStatus.RUNNING] * 4
+    assert snapshot.alerts == ()
 
 
 def test_no_manifest_is_said_in_plain_words(tmp_path: Path) -> None:
