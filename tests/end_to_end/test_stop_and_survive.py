@@ -296,6 +296,21 @@ def test_exit_code_after_all_is_well(lab: Lab) -> None:
     assert manifest.summary == "Rank 0 ended with exit code 3"
 
 
+def test_foreign_core_on_the_path_is_the_job_s_and_not_ours(
+    lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The user's project has a package named core; the supervisor starts all the same."""
+    for name in ("core", "gui"):
+        package = tmp_path / "theirs" / name
+        package.mkdir(parents=True)
+        (package / "__init__.py").write_text("WHO = 'theirs'\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "theirs"))
+    monkeypatch.setenv("PYTHONSAFEPATH", "1")
+    folder = lab.launch("foreign", WORKER + REPORT + "import core\nprint(core.WHO)\n", ranks=1)
+    assert ended(folder).summary == "1 rank ended with exit code 0"
+    assert folder.log_file(0, "out").read_text() == "theirs\n"
+
+
 LEFTOVER = (
     WORKER
     + """
@@ -460,6 +475,35 @@ def test_job_outlives_window_and_terminal_and_gets_nothing_of_them(lab: Lab, tmp
     assert manifest.argv[-len(awkward) :] == awkward
     for path in [folder.path, *folder.path.rglob("*")]:
         assert path.stat().st_mode & 0o077 == 0, path
+
+
+@pytest.mark.parametrize("fault", ["ok", "hang"])
+def test_gpus_are_sampled_while_the_job_lives(lab: Lab, monkeypatch: pytest.MonkeyPatch, fault: str) -> None:
+    """A driver that hangs holds up neither the job nor its end. The driver is a fake one."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "tests" / "helpers" / "fake_nvml"))
+    monkeypatch.setenv("FAKE_NVML", fault)
+    job = lab.job("gpus", WORKER + REPORT + "print(os.environ['CUDA_VISIBLE_DEVICES'])\ntime.sleep(600)\n", 1)
+    folder = launch(replace(job, device="cuda", gpus=("GPU-00000002",)), lab.store)
+    known = lab.pids("gpus", ranks=1)
+    sampler = until(lambda: samplers(folder), "the sampler")
+    if fault == "ok":
+        until(lambda: folder.gpus_path.exists() and b'"gpus":[' in folder.gpus_path.read_bytes(), "a sample")
+    assert folder.log_file(0, "out").read_text() == "GPU-00000002\n"
+    request_stop(folder)
+    assert ended(folder).status == "stopped"
+    assert alive(known + sampler) == []
+    recorded = [pid for event in events(folder, "processes") for pid, _ in event["started"]]
+    assert not {process.pid for process in sampler} & set(recorded)
+
+
+def samplers(folder: RunFolder) -> list[ProcessIdentity]:
+    supervisor = folder.read().supervisor
+    assert supervisor is not None
+    return [
+        process
+        for process in processes.descendants(supervisor.pid)
+        if b"_sample-gpus" in Path(f"/proc/{process.pid}/cmdline").read_bytes()
+    ]
 
 
 @pytest.fixture
