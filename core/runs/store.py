@@ -28,7 +28,6 @@ from core.runs.manifest import (
     write_manifest,
 )
 
-_SUBFOLDERS = ("ranks", "logs", "traces", "snapshots", "stacks")
 _SIZE_ENTRIES = 5_000
 _START_LIMIT_S = 120.0
 _FOREIGN_SILENCE_S = 120.0
@@ -150,8 +149,14 @@ class RunStore:
         created_ns = time.time_ns()
         folder = self._new_folder(job.title, created_ns)
         try:
-            for name in _SUBFOLDERS:
-                (folder.path / name).mkdir(mode=0o700)
+            for path in (
+                folder.rank_file(0).parent,
+                folder.launcher_log.parent,
+                folder.traces,
+                folder.snapshots,
+                folder.stacks,
+            ):
+                path.mkdir(mode=0o700)
             os.close(os.open(folder.control_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
             write_manifest(
                 folder.path,
