@@ -201,7 +201,8 @@ class Scalars:
         index = tensor.device.index
         free = self._free.setdefault(index, [])
         if not free:
-            block = self._torch.empty(64, dtype=self._torch.float32, pin_memory=True)
+            # The script may have made a GPU the default place of new tensors.
+            block = self._torch.empty(64, dtype=self._torch.float32, device="cpu", pin_memory=True)
             with self._torch.cuda.device(index):
                 free.extend(Slot(block[i : i + 1], self._torch.cuda.Event(), index) for i in range(64))
         slot = free.pop()
@@ -576,6 +577,7 @@ class Training:
         self._micro_steps = 0
         self._losses: List[Reading] = []
         self._lacks_loss = False
+        self._has_scaled = False
         self._norms: List[Tuple[Reading, bool]] = []
         self._backward_ns = 0
         self._primary: Callable[[], Any] = lambda: None
@@ -711,8 +713,10 @@ class Training:
         @functools.wraps(scale)
         def scale_and_remember(scaler: Any, outputs: Any) -> Any:
             scaled = scale(scaler, outputs)
-            if not compiling() and scaled is not outputs and isinstance(scaled, torch.Tensor):
-                scaled._unscaled_loss = outputs.detach()
+            if not compiling() and scaled is not outputs:
+                self._has_scaled = True
+                if isinstance(scaled, torch.Tensor):
+                    scaled._unscaled_loss = outputs.detach()
             return scaled
 
         kind.scale = scale_and_remember
@@ -743,14 +747,19 @@ class Training:
                     yield tensor
 
     def _note_loss(self, tensor: Any) -> None:
-        tensor = getattr(tensor, "_unscaled_loss", tensor)
+        unscaled = getattr(tensor, "_unscaled_loss", None)
+        is_scaled = unscaled is None and self._has_scaled
+        self._has_scaled = False
+        tensor = tensor if unscaled is None else unscaled
         if tensor.numel() != 1 or not tensor.is_floating_point():
             return
         tensor, partial = plain_tensor(tensor, self.torch)
         reading = None
-        if partial:
+        if is_scaled:
+            self.records.problem("loss", "it was changed after it had been scaled and is not shown")
+        elif partial:
             self.records.problem("loss", "it is spread over ranks (a partial DTensor) and is not shown")
-        elif tensor is not None and tensor.numel() == 1:
+        elif tensor is not None and tensor.numel() == 1 and len(self._losses) < PENDING_LIMIT:
             if not self._device_known:
                 self._note_device(tensor.device)
             reading = self._scalars.read(tensor)
@@ -762,6 +771,8 @@ class Training:
     def _note_norm(self, norm: Any) -> None:
         cpu_ns = time.thread_time_ns()
         try:
+            # The last one counts; of the others only what is under way has to be kept.
+            self._norms = [entry for entry in self._norms if isinstance(entry[0], Slot)]
             if isinstance(norm, (int, float)):
                 self._norms.append((float(norm), False))
             elif isinstance(norm, self.torch.Tensor) and norm.numel() == 1:
@@ -1101,6 +1112,8 @@ class Watch:
         whole = data[: data.rfind(b"\n") + 1]
         self._offset += len(whole)
         for line in whole.splitlines():
+            if not line.strip():
+                continue  # a writer begins with a newline, lest another one was torn
             try:
                 fields = json.loads(line)
                 if fields.get("kind") == "capture_request":
