@@ -117,6 +117,7 @@ class RunMonitor:
         self._slow_votes = 0
         self._slow_since_ns = 0
         self._hung: set[int] = set()
+        self._records_behind = True
         self._skew_ns: int | None = None
         self._alive = False
         self._alive_checked_ns = 0
@@ -135,6 +136,7 @@ class RunMonitor:
             now_ns = self._their_time_ns(now_ns, new_records)
         new_output, logs_done = self._read_logs(now_ns)
         changed = changed or new_records or new_output
+        self._records_behind = not records_done
         self.behind = not (records_done and logs_done)
         if self._status() in ENDED and not self.behind and not self._finished:
             self._finished = changed = True
@@ -269,10 +271,12 @@ class RunMonitor:
         facts = self._facts(status, now_ns)
         self._compare_steps(now_ns)
         median_ns = self._median_step_ns()
-        hang = find_hang(facts, now_ns, median_ns) if status in {"starting", "running"} else None
+        # What has been read so far of a long run is old: nothing can be said of who is silent now.
+        may_hang = status in {"starting", "running"} and not self._records_behind
+        hang = find_hang(facts, now_ns, median_ns) if may_hang else None
         if hang is not None and hang.kind in {"silent", "left"}:
             self._hung.update(hang.ranks, hang.waiting)
-        if status == "running" and self._may_ask:
+        if status == "running" and self._may_ask and may_hang:
             at_one_place = hang is None or hang.kind == "still"
             at_one_place = at_one_place and stacks_would_tell(facts, now_ns, median_ns)
             self._stacks.consider(hang, at_one_place, facts, now_ns)
@@ -285,6 +289,7 @@ class RunMonitor:
         )
         alerts = self._alerts(facts, failure, hang, now_ns)
         slow_rank = self._slow.rank if self._slow is not None else None
+        is_over = status in ENDED and not self.behind
         ranks = []
         for track, fact, tail in zip(self._tracks, facts, self._records.ranks, strict=True):
             sequence = (tail.first_sequence, tail.last_sequence, tail.lost_records)
@@ -293,8 +298,10 @@ class RunMonitor:
             version=1 if self._snapshot is None else self._snapshot.version + 1,
             manifest=self._manifest,
             alive=self._alive,
-            headline=headline(self._manifest, status, facts, failure, alerts)
-            + (self._learned() if status == "done" and failure is None else ""),
+            headline=headline(
+                self._manifest, status, facts if is_over or status not in ENDED else (), failure, alerts
+            )
+            + (self._learned() if is_over and status == "done" and failure is None else ""),
             ranks=tuple(ranks),
             alerts=alerts,
             series=self._curves.view(),

@@ -85,6 +85,7 @@ class RankTrack:
         self._steps_done: int | None = None
         self._log_step: int | None = None
         self._log_offset = 0
+        self._file_steps: dict[tuple[int | None, str], int] = {}
         self._has_output = False
         self._source: LossSource | None = None
         self._loss: tuple[int | None, float] | None = None
@@ -220,7 +221,8 @@ class RankTrack:
     def take_logged(self, found: LoggedLoss, t_ns: int, source: Literal["log", "rule"]) -> None:
         """Takes a loss that the rank's output names.
 
-        Steps that begin again (with each epoch) go on from where they were.
+        Steps that begin again (with each epoch) go on from where they were. A step
+        that is earlier only than what another file has said came late and is left out.
         """
         if found.peak_bytes is not None:
             self._logged_peak_bytes = max(found.peak_bytes, self._logged_peak_bytes or 0)
@@ -233,8 +235,12 @@ class RankTrack:
         else:
             x = float(found.step + self._log_offset)
             if last_x is not None and x < last_x:
+                if found.step >= self._file_steps.get(found.file, -1):
+                    self._file_steps[found.file] = found.step
+                    return
                 self._log_offset = int(last_x) + (0 if found.step else 1)
                 x = float(found.step + self._log_offset)
+            self._file_steps[found.file] = found.step
         if last_x == x and self._loss == (found.step, found.value):
             return  # a progress bar that was drawn again
         self._take_loss(int(x), found.value, t_ns, source, found.step)

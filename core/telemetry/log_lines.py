@@ -54,13 +54,14 @@ class LineNumbers:
 class LoggedLoss:
     """A loss that a line reports, and the peak memory if it names that too.
 
-    ``rank`` is the line's label, else the file's.
+    ``rank`` is the line's label, else the file's; ``file`` is the file's rank and stream.
     """
 
     rank: int | None
     step: int | None
     value: float
     peak_bytes: int | None = None
+    file: tuple[int | None, Stream] = (None, "out")
 
 
 @dataclass(frozen=True, slots=True)
@@ -337,7 +338,7 @@ class LogTail:
                 rank, start = self._labelled(text)
                 found = find_loss(text[start:], self._rule)
                 if found is not None:
-                    into.append(LoggedLoss(rank, *found, find_peak_memory(text)))
+                    into.append(LoggedLoss(rank, *found, find_peak_memory(text), (self.rank, self._stream)))
 
     def _read_history(self, chunk: LogChunk, limit_bytes: int) -> None:
         """Looks for losses in what is not shown; those that came after it were held back until now."""

@@ -680,3 +680,36 @@ def test_captures_are_followed(run: Run) -> None:
 
 def test_this_machine_is_recognised(run: Run) -> None:
     assert run.folder.read().host.name == this_host().name
+
+
+def test_a_run_that_is_long_is_no_hang_while_it_is_still_being_read(run: Run) -> None:
+    """Its records of an hour ago are not the newest ones."""
+    for rank in range(4):
+        run.start(rank)
+    # More than one poll takes in, however quick the machine is.
+    line = b'{"kind":"heartbeat","seq":0,"t_ns":%d,"step":0,"phase":"forward"}\n' % run.now_ns
+    for rank in range(4):
+        with run.folder.rank_file(rank).open("ab") as file:
+            file.write(line * 300_000)
+    run.later(3600)
+    for rank in range(4):
+        run.record(rank, wire.Step, step=0, micro_steps=1)
+        run.beat(rank, 1)
+    monitor = run.monitor()
+    snapshot = monitor.poll()
+    assert monitor.behind
+    assert snapshot.alerts == ()
+    assert run.folder.control_path.read_bytes() == b""
+    snapshot = monitor.read_all()
+    assert statuses(snapshot) == [RankStatus.RUNNING] * 4
+    assert snapshot.alerts == ()
+
+
+def test_two_streams_that_name_steps_are_no_new_epochs(run: Run) -> None:
+    """A bar on stderr beside prints on stdout: what comes late is left out."""
+    monitor = run.monitor()
+    for begin in range(0, 40, 10):
+        run.log(0, f"step {begin + 9} loss=1.5\n")
+        run.log(0, "".join(f"step {step} loss=1.25\n" for step in range(begin, begin + 10)), "err")
+        monitor.poll()
+    assert max(x for x, _ in curve(monitor.read_all(), "loss", 0)) == 39
