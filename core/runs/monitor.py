@@ -65,6 +65,7 @@ _STALE_NS = 3 * SECOND_NS
 _STALE_AFTER_ERROR_NS = SECOND_NS // 2
 _SLOW_STEPS = 8
 _SLOW_VOTES = 3
+_GUEST_LIMIT = 256
 
 
 class RunMonitor:
@@ -101,6 +102,7 @@ class RunMonitor:
         self._tracks = [
             RankTrack(rank, created_ns, self._curves, self._losses, self._steps) for rank in range(ranks)
         ]
+        self._guests: dict[int, RankTrack] = {}
         self._gpus = GpuTrack(created_ns, self._curves)
         self._records = RunRecords(folder, ranks)
         self._logs = RunLogs(folder, ranks, self._rule)
@@ -260,9 +262,22 @@ class RunMonitor:
     def _take_losses(self, losses: list[LoggedLoss], now_ns: int) -> None:
         source: Literal["log", "rule"] = "log" if self._rule is None else "rule"
         for found in losses:
-            if found.rank is not None and found.rank < len(self._tracks):
-                t_ns = self._output_ns.get(found.rank, now_ns)
-                self._tracks[found.rank].take_logged(found, t_ns, source)
+            track = self._track_named(found.rank)
+            if track is not None:
+                track.take_logged(found, self._output_ns.get(track.rank, now_ns), source)
+
+    def _track_named(self, rank: int | None) -> RankTrack | None:
+        """The rank that a line is of: one of the job, or one that only a label in its output names.
+
+        The latter belong to a launcher inside the script; their losses are curves like the others.
+        """
+        if rank is None or rank < len(self._tracks):
+            return None if rank is None else self._tracks[rank]
+        if rank not in self._guests and len(self._guests) < _GUEST_LIMIT:
+            self._guests[rank] = RankTrack(
+                rank, self._manifest.created_ns, self._curves, self._losses, self._steps
+            )
+        return self._guests.get(rank)
 
     # --- looking ---
 

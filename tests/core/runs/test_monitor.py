@@ -713,3 +713,23 @@ def test_two_streams_that_name_steps_are_no_new_epochs(run: Run) -> None:
         run.log(0, "".join(f"step {step} loss=1.25\n" for step in range(begin, begin + 10)), "err")
         monitor.poll()
     assert max(x for x, _ in curve(monitor.read_all(), "loss", 0)) == 39
+
+
+def test_losses_of_ranks_that_only_labels_name_are_curves(tmp_path: Path) -> None:
+    """Case L16, printed by a single rank."""
+    run = Run(tmp_path, 1)
+    run.start(0)
+    run.log(
+        0,
+        "[default3]:epoch 5, step 1347, ce 0.355\n"
+        "[trainer1]:Step 12 | Loss: 0.0000 | Grad norm: 1.2\n"
+        "[rank2]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 8.06 GiB.\n"
+        "2: step=13 loss=1.75\n",
+    )
+    monitor = run.monitor()
+    snapshot = monitor.poll()
+    assert curve(snapshot, "loss", 1) == [(12, 0.0)]
+    assert curve(snapshot, "loss", 2) == [(13, 1.75)]
+    assert [line.rank for line in monitor.read_log()] == [3, 1, 2, 2]
+    assert [alert.rank for alert in snapshot.alerts if alert.key.startswith("oom")] == [2]
+    assert len(snapshot.ranks) == 1
