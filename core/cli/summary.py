@@ -50,6 +50,8 @@ def _cells(rank: RankState, snapshot: RunSnapshot, device: str) -> list[str]:
     resident = snapshot.series.get("resident", {}).get(rank.rank)
     if device != "cuda" and resident is not None and np.isfinite(resident.y).any():
         peak = f"{float(np.nanmax(resident.y)):.2f}"
+    elif device != "cuda" and rank.peak_bytes is not None:
+        peak += " (by its log)"
     return [str(rank.rank), rank.status.value, format_count(rank.step), *ends, peak]
 
 

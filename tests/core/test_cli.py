@@ -183,6 +183,16 @@ def test_summary_tells_first_and_last_loss_and_peak(
     assert lines[-1] == f"Everything is in {tmp_path}"
 
 
+def test_summary_takes_no_peak_of_a_log_for_resident_memory(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Case M17: "Peak VRAM/GPU: 12.34 GB" is what the script says, not what was measured."""
+    write_summary(RunFolder(tmp_path), snapshot(rank(0), rank(1, peak_bytes=12_340_000_000)), "done")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[3].endswith(" 0.75")
+    assert lines[4].endswith(" 11.49 (by its log)")
+
+
 def test_summary_of_a_failure_holds_the_frames_of_the_rank_that_failed_first(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
