@@ -17,7 +17,9 @@ from __future__ import annotations
 
 import atexit
 import builtins
+import errno
 import functools
+import io
 import json
 import math
 import os
@@ -37,6 +39,7 @@ PROBLEM_LIMIT = 20
 PENDING_LIMIT = 4_096
 HISTORY_ENTRIES = 200_000
 OTHER_OPTIMIZER_STEPS = 50
+NO_ROOM = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 BEAT_MEMORY = ("allocated_bytes", "reserved_bytes", "peak_bytes")
 
 Fields = Dict[str, Any]
@@ -126,6 +129,45 @@ class Records:
         with self._lock:
             self.write(*records)
             self.closed = True
+
+
+class Output(io.FileIO):
+    """The raw end of the script's stdout or stderr.
+
+    A disk that is full costs lines, never the script: a print that raises would end
+    it, and so would the last flush.
+    """
+
+    def __init__(self, descriptor: int, records: Records) -> None:
+        super().__init__(descriptor, "wb", closefd=False)
+        self._records = records
+
+    def write(self, data: Any) -> int:
+        """Writes like a file; what finds no room is dropped."""
+        try:
+            return super().write(data)
+        except OSError as error:
+            if error.errno not in NO_ROOM:
+                raise
+            self._records.problem("log files", error.strerror)
+            return memoryview(data).nbytes
+
+
+def unfailing(stream: Any, descriptor: int, records: Records) -> Any:
+    """A text stream like the given one of Python's start, over an :class:`Output`."""
+    raw = Output(descriptor, records)
+    raw.name = stream.name
+    unbuffered = isinstance(stream.buffer, io.FileIO)
+    text: Any = io.TextIOWrapper(
+        raw if unbuffered else io.BufferedWriter(raw),  # as python -u does
+        encoding=stream.encoding,
+        errors=stream.errors,
+        newline=None if os.name == "nt" else "\n",
+        line_buffering=True,
+        write_through=stream.write_through,
+    )
+    text.mode = "w"
+    return text
 
 
 class ResidentMemory:
@@ -1386,15 +1428,18 @@ class Rank:
     def _redirect_output(self) -> None:
         """Sends output to files: a pipe whose reader stalls would stall the training."""
         try:
-            for stream, descriptor, suffix in ((sys.stdout, 1, "out"), (sys.stderr, 2, "err")):
+            for name, descriptor, suffix in (("stdout", 1, "out"), ("stderr", 2, "err")):
+                stream = getattr(sys, name)
                 path = os.path.join(self._folder, "logs", f"{self._rank}.{suffix}")
                 file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
                 if stream is not None:
                     stream.flush()
                 os.dup2(file, descriptor)
                 os.close(file)
-                if stream is not None and hasattr(stream, "reconfigure"):
-                    stream.reconfigure(line_buffering=True)
+                if isinstance(stream, io.TextIOWrapper):
+                    stream = unfailing(stream, descriptor, self._records)
+                    setattr(sys, name, stream)
+                    setattr(sys, f"__{name}__", stream)
         except OSError as error:
             self._records.problem("log files", error)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from core.telemetry.events import RankEnded, RankEvent
 from core.telemetry.tail import EventTail
 from tests.helpers.torchrun import run_alone
@@ -40,3 +42,26 @@ def test_a_full_disk_in_the_middle_of_a_run(tmp_path: Path) -> None:
     assert tail.lost_records == end.lost_records
     assert tail.problems["broken_line"][0] == 1
     assert len(events) + tail.lost_records == tail.last_sequence
+
+
+PRINTING = """
+import os, resource, sys
+logs = os.path.join(os.environ["RIDGELINE_RUN_DIR"], "logs", "0.out")
+print("before")
+resource.setrlimit(resource.RLIMIT_FSIZE, (os.path.getsize(logs) + 3, resource.RLIM_INFINITY))
+for step in range(1000):
+    print("lost", step)
+    print("lost", step, file=sys.stderr)
+open("trained", "w").close()
+"""
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_output_that_finds_no_room_does_not_end_the_script(tmp_path: Path, unbuffered: str) -> None:
+    script = tmp_path / "full.py"
+    script.write_text(PRINTING)
+    run_dir = tmp_path / "run"
+    result = run_alone([str(script)], run_dir, cwd=tmp_path, env={"PYTHONUNBUFFERED": unbuffered})
+    assert result.returncode == 0
+    assert (tmp_path / "trained").exists()
+    assert (run_dir / "logs/0.out").read_text() == "before\nlos"
