@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _PHASE_ORDER: dict[Phase, int] = {"start": 0, "forward": 0, "backward": 1, "optimizer": 2, "idle": 3}
 
-_SAVING = re.compile(r"save|checkpoint|state_dict", re.IGNORECASE)
+_SLOW_WORK = re.compile(r"save|checkpoint|state_dict|(?:^|[\s_.])(?:eval|valid|generate)", re.IGNORECASE)
 
 _SIGN_OF_LIFE_NS = 10 * SECOND_NS
 _ALL_STILL_NS = 30 * SECOND_NS
@@ -238,11 +238,17 @@ def hang_alert(hang: Hang, places: Mapping[int, Place], now_ns: int) -> Alert:
     level, message, hint = words(hang, f", at {place}" if place is not None else "")
     if place is None and hang.kind in {"silent", "left"}:
         hint = "A stacks capture shows where it stands."
-    elif hang.kind == "silent" and place is not None and _SAVING.search(f"{place.function} {place.code}"):
-        level, hint = "warn", "It seems to write a checkpoint while the others wait for it."
+    elif hang.kind == "silent" and place is not None and _takes_its_time(place):
+        level = "warn" if hang.age_ns < _ALL_STILL_WARN_NS else level
+        hint = "It seems to write a checkpoint or to evaluate while the others wait for it."
     first = hang.ranks[0] if hang.kind != "still" else None
     key = hang.kind if first is None else f"{hang.kind}-{first}"
     return Alert(key=key, level=level, t_ns=now_ns, message=message, hint=hint, rank=first, step=hang.step)
+
+
+def _takes_its_time(place: Place) -> bool:
+    """Work that one rank often does alone: no hang unless it takes minutes."""
+    return _SLOW_WORK.search(f"{place.function} {place.code}") is not None
 
 
 def _silent(hang: Hang, at: str) -> tuple[Level, str, str]:

@@ -333,6 +333,8 @@ class RunMonitor:
         if not curves:
             return ""
         y = curves[min(curves)].y
+        if len(y) == 1:
+            return f", loss {format_number(float(y[0]))}"
         return f", loss from {format_number(float(y[0]))} to {format_number(float(y[-1]))}"
 
     def _same_or(self, made: RunSnapshot) -> RunSnapshot:

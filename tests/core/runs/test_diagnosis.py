@@ -141,7 +141,11 @@ def test_stacks_tell_apart_ranks_at_the_same_place() -> None:
     assert later is not None
     assert hang_alert(later, {2: loads}, NOW_NS).level == "error"
     saves = Place("train.py", 80, "main", "torch.save(state, path)", is_waiting=False)
-    assert hang_alert(later, {2: saves}, NOW_NS).level == "warn", "a checkpoint"
+    evaluates = Place("train.py", 9, "main", "scores = evaluate(model, valid)", is_waiting=False)
+    for place in (saves, evaluates):
+        assert hang_alert(later, {2: place}, NOW_NS).level == "warn"
+        endless = replace(later, age_ns=400 * SECOND_NS)
+        assert hang_alert(endless, {2: place}, NOW_NS).level == "error", "it need not end"
     moving = [replace(rank, stands=False) for rank in ranks]
     assert find_hang(moving, NOW_NS, STEP_NS) is None, "an evaluation that only looks so at one moment"
     assert not stacks_would_tell(four(1), NOW_NS, STEP_NS)

@@ -733,3 +733,5 @@ def test_losses_of_ranks_that_only_labels_name_are_curves(tmp_path: Path) -> Non
     assert [line.rank for line in monitor.read_log()] == [3, 1, 2, 2]
     assert [alert.rank for alert in snapshot.alerts if alert.key.startswith("oom")] == [2]
     assert len(snapshot.ranks) == 1
+    run.end("done", {0: 0})
+    assert monitor.read_all().headline == "Done, loss 0"
