@@ -24,6 +24,7 @@ _PHASE_ORDER: dict[Phase, int] = {"start": 0, "forward": 0, "backward": 1, "opti
 _SLOW_WORK = re.compile(r"save|checkpoint|state_dict|(?:^|[\s_.])(?:eval|valid|generate)", re.IGNORECASE)
 
 _SIGN_OF_LIFE_NS = 10 * SECOND_NS
+_SILENT_LIMIT_NS = 25 * SECOND_NS
 _ALL_STILL_NS = 30 * SECOND_NS
 _ALL_STILL_WARN_NS = 300 * SECOND_NS
 
@@ -54,10 +55,10 @@ class Hang:
 
 
 def silent_after_ns(median_step_ns: float | None) -> int:
-    """How long a rank that is behind may stand still: ten steps, within 10 to 30 s."""
+    """How long a rank that is behind may stand still: ten steps, within 10 to 25 s."""
     if median_step_ns is None:
-        return _ALL_STILL_NS
-    return int(min(30 * SECOND_NS, max(10 * SECOND_NS, 10 * median_step_ns)))
+        return _SILENT_LIMIT_NS
+    return int(min(_SILENT_LIMIT_NS, max(10 * SECOND_NS, 10 * median_step_ns)))
 
 
 def find_hang(ranks: Sequence[RankFacts], now_ns: int, median_step_ns: float | None) -> Hang | None:
@@ -127,6 +128,8 @@ def _behind(live: Sequence[RankFacts], now_ns: int, limit_ns: int) -> Hang | Non
         behind, ahead = _by_stacks(live)
     if not ahead or not behind or any(_age_ns(rank, now_ns) <= limit_ns for rank in behind):
         return None
+    if by_position and _has_just_split(behind, ahead, now_ns - limit_ns):
+        return None
     waiting = [rank for rank in ahead if _age_ns(rank, now_ns) > limit_ns]
     return Hang(
         kind="silent",
@@ -137,6 +140,12 @@ def _behind(live: Sequence[RankFacts], now_ns: int, limit_ns: int) -> Hang | Non
         age_ns=min(_age_ns(rank, now_ns) for rank in behind),
         is_certain=by_position,
     )
+
+
+def _has_just_split(behind: Sequence[RankFacts], ahead: Sequence[RankFacts], since_ns: int) -> bool:
+    """All ranks took long over something (an evaluation, a compilation), and some are done with it first."""
+    step = _position(behind[0])[0]
+    return all(_position(rank)[0] <= step + 1 and (rank.arrived_ns or 0) > since_ns for rank in ahead)
 
 
 def _by_position(live: Sequence[RankFacts]) -> tuple[list[RankFacts], list[RankFacts]]:

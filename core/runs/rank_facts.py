@@ -36,6 +36,7 @@ class RankFacts:
         log_step: Newest step that the rank's output names.
         phase: From the newest heartbeat.
         progress_ns: Newest step, loss or output; its start before that.
+        arrived_ns: When it came to its step and phase; None if that is unknown.
         heartbeat_ns: Newest record of any kind.
         process_gone: Its process is known to have ended.
         exit_code: Negative is a signal; None while it runs or if unknown.
@@ -52,6 +53,7 @@ class RankFacts:
     log_step: int | None = None
     phase: Phase = "start"
     progress_ns: int | None = None
+    arrived_ns: int | None = None
     heartbeat_ns: int | None = None
     process_gone: bool = False
     error: RaisedError | None = None

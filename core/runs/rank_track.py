@@ -70,6 +70,7 @@ class RankTrack:
         self.error: RaisedError | None = None
         self.heartbeat_ns: int | None = None
         self.progress_ns: int | None = None
+        self.arrived_ns: int | None = None
         self.place: Place | None = None
         self.stack = ""
         self.stands = False
@@ -140,12 +141,14 @@ class RankTrack:
         self.pid, self.local_rank = event.pid, event.local_rank
         self.progress_ns = event.t_ns
         self.ended_ns = self.exit_code = self.error = self._traceback = None
-        self._phase, self._steps_done = "start", None
+        self._phase, self._steps_done, self.arrived_ns = "start", None, event.t_ns
         self.place, self.stack, self.stands = None, "", False
         if event.wire > WIRE_VERSION:
             self.problems[f"its records are of a newer version ({event.wire})"] = 1
 
     def _take_heartbeat(self, event: Heartbeat) -> None:
+        if (event.step, event.phase) != (self._steps_done, self._phase):
+            self.arrived_ns = event.t_ns
         self._phase = event.phase
         self._steps_done = event.step
         x = self._seconds(event.t_ns)
@@ -167,6 +170,7 @@ class RankTrack:
         self._step = event
         self._steps_done = event.step + 1
         self._phase = "forward"
+        self.arrived_ns = event.t_ns
         self._moved(event.t_ns)
         x = event.step
         if event.step_time_ns is not None:
@@ -226,7 +230,10 @@ class RankTrack:
         """
         if found.peak_bytes is not None:
             self._logged_peak_bytes = max(found.peak_bytes, self._logged_peak_bytes or 0)
-        self._log_step = found.step if found.step is not None else self._log_step
+        if found.step is not None and found.step != self._log_step:
+            self._log_step = found.step
+            if not self._steps_done and self._phase == "start":
+                self.arrived_ns = t_ns
         if _AUTHORITY[source] < _AUTHORITY[self._source]:
             return
         last_x = self._curves.last_x("loss", self.rank) if self._source == source else None
@@ -338,6 +345,7 @@ class RankTrack:
             log_step=self._log_step,
             phase=self._phase,
             progress_ns=self.progress_ns,
+            arrived_ns=self.arrived_ns,
             heartbeat_ns=self.heartbeat_ns,
             process_gone=process_gone,
             error=error,

@@ -172,7 +172,7 @@ def test_ranks_left_alone_by_one_that_ended() -> None:
 
 
 def test_the_limit_follows_the_step_time() -> None:
-    assert [silent_after_ns(median) // SECOND_NS for median in (None, 0.1e9, 2e9, 60e9)] == [30, 10, 20, 30]
+    assert [silent_after_ns(median) // SECOND_NS for median in (None, 0.1e9, 2e9, 60e9)] == [25, 10, 20, 25]
     assert format_age(34_900_000_000) == "34 s"
     assert format_age(134_000_000_000) == "2 min 14 s"
 

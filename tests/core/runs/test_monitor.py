@@ -735,3 +735,22 @@ def test_losses_of_ranks_that_only_labels_name_are_curves(tmp_path: Path) -> Non
     assert len(snapshot.ranks) == 1
     run.end("done", {0: 0})
     assert monitor.read_all().headline == "Done, loss 0"
+
+
+def test_the_first_rank_after_an_evaluation_of_all_makes_no_alarm(run: Run) -> None:
+    """It waits in its backward pass for a moment; minutes later it is another matter."""
+    for rank in range(4):
+        run.start(rank)
+    train(run, range(12))
+    monitor = run.monitor(may_ask=False)
+    for _ in range(60):
+        run.later(1)
+        for rank in range(4):
+            run.beat(rank, 12)
+    monitor.poll()
+    for second in range(14):
+        run.later(1)
+        for rank in range(4):
+            run.beat(rank, 12, "backward" if rank == 0 else "forward")
+        keys = [alert.key for alert in monitor.poll().alerts if alert.level == "error"]
+        assert keys == ([] if second < 10 else ["silent-1"]), second
