@@ -132,6 +132,7 @@ class RunPage(Page):
         self.log.whole_log_asked.connect(self._open_whole_log)
         self.bar.folder_asked.connect(lambda: self.context.actions.trigger("run.folder"))
         self.bar.new_job_asked.connect(self.show_form)
+        self.bar.again_asked.connect(self._launch_again)
         self.form.launch_asked.connect(self._launch)
         self.form.script.changed.connect(self._look_for_interpreters)
         self.form.run_asked.connect(self._show_run)
@@ -405,6 +406,11 @@ class RunPage(Page):
         kept = list(dict.fromkeys([spec.interpreter, *recent]))[:RECENT_INTERPRETERS]
         settings.set_page_value(self.NAME, "interpreters", kept)
         self.context.session.launch(spec)
+
+    def _launch_again(self) -> None:
+        """Launches the shown run's job as it was."""
+        if self._snapshot is not None:
+            self.context.session.launch(self._snapshot.manifest.job)
 
     def _remember_charts(self, names: list[str]) -> None:
         self.context.settings.set_page_value(self.NAME, "charts", names)

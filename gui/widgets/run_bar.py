@@ -28,10 +28,12 @@ class RunBar(QWidget):
     Signals:
         folder_asked: The run folder should be opened.
         new_job_asked: The form should be shown.
+        again_asked: The same job should be launched again.
     """
 
     folder_asked = Signal()
     new_job_asked = Signal()
+    again_asked = Signal()
 
     def __init__(self, theme: ThemeController) -> None:
         super().__init__()
@@ -44,6 +46,9 @@ class RunBar(QWidget):
         set_kind(self._facts, kind="secondary")
         self._elapsed = plain_label()
         set_kind(self._elapsed, kind="secondary")
+        self.again = _flat("Launch again")
+        self.again.clicked.connect(self.again_asked)
+        self.again.hide()
         self.new_job = _flat("New job")
         self.new_job.clicked.connect(self.new_job_asked)
         self.folder = _flat("Open run folder")
@@ -55,6 +60,7 @@ class RunBar(QWidget):
         row.addWidget(self._facts)
         row.addStretch(1)
         row.addWidget(self._elapsed)
+        row.addWidget(self.again)
         row.addWidget(self.new_job)
         row.addWidget(self.folder)
         theme.changed.connect(self._draw)
@@ -74,6 +80,7 @@ class RunBar(QWidget):
         """Shows what does not change."""
         self._title.set_full_text(manifest.job.title)
         self._facts.set_full_text("   ".join(facts_of(manifest)))
+        self.again.setVisible(manifest.status in ENDED)
 
     def show_elapsed(self, snapshot: RunSnapshot) -> None:
         """Shows how long the run takes, or took."""
@@ -83,6 +90,7 @@ class RunBar(QWidget):
 
     def _draw(self, theme: Theme) -> None:
         self.folder.setIcon(theme.icon("folder"))
+        self.again.setIcon(theme.icon("arrows-clockwise"))
         self.new_job.setIcon(theme.icon("terminal-window"))
 
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from pytestqt.qtbot import QtBot
 
+    from core.runs.job import JobSpec
     from core.runs.snapshot import RunSnapshot
     from core.runs.store import RunFolder
     from core.telemetry.events import RankEvent
@@ -268,6 +269,16 @@ def test_launch_on_this_page_is_the_forms(page: RunPage, monkeypatch: pytest.Mon
     assert page.launch()
     assert len(asked) == 1
     assert page.context.settings.page_value("run", "interpreters") == [page.form.draft().interpreter]
+
+
+def test_a_run_that_has_ended_is_launched_again_as_it_was(
+    page: RunPage, shown_run: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[JobSpec] = []
+    monkeypatch.setattr(page.context.session, "launch", asked.append)
+    assert page.bar.again.isVisible()
+    page.bar.again.click()
+    assert asked == [shown_run.read().job]
 
 
 def test_the_bar_says_only_what_is_known() -> None:
