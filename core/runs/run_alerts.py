@@ -51,13 +51,13 @@ def memory_alerts(
         tracks: The ranks, in the same order.
         logged: Rank -> (time, line) of the first line of output that says so.
     """
-    steps = {track.rank: track.last_step for track in tracks}
-    found = {
-        rank: _out_of_memory(rank, t_ns, steps.get(rank or 0), text) for rank, (t_ns, text) in logged.items()
-    }
+    steps: dict[int | None, int | None] = {track.rank: track.last_step for track in tracks}
+    found = {rank: _out_of_memory(rank, t_ns, steps.get(rank), text) for rank, (t_ns, text) in logged.items()}
     for fact in facts:
         if fact.error is not None and fact.error.out_of_memory:
             found[fact.rank] = _out_of_memory(fact.rank, fact.error.t_ns, fact.error.step, fact.error.message)
+    if len(found) > 1:
+        found.pop(None, None)  # the launcher repeats what a rank has said
     tight = [
         Alert(
             key=f"tight-{track.rank}",

@@ -754,3 +754,19 @@ def test_the_first_rank_after_an_evaluation_of_all_makes_no_alarm(run: Run) -> N
             run.beat(rank, 12, "backward" if rank == 0 else "forward")
         keys = [alert.key for alert in monitor.poll().alerts if alert.level == "error"]
         assert keys == ([] if second < 10 else ["silent-1"]), second
+
+
+def test_what_the_launcher_repeats_of_a_rank_out_of_memory_is_said_once(run: Run) -> None:
+    message = "CUDA out of memory. Tried to allocate 8.06 GiB."
+    for rank in range(4):
+        run.start(rank)
+    run.log(0, "Step 7 | Loss: 1.0\n")
+    monitor = run.monitor()
+    run.folder.launcher_log.write_text(f"  torch.OutOfMemoryError: {message}\n")
+    [alert] = monitor.poll().alerts
+    assert (alert.rank, alert.step) == (None, None)
+    error = {"type": "torch.OutOfMemoryError", "message": message, "out_of_memory": True, "traceback": ""}
+    run.record(2, wire.RankException, step=4, **error)
+    run.later(1)
+    [alert] = monitor.poll().alerts
+    assert (alert.rank, alert.step) == (2, 4)
