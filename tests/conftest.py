@@ -78,7 +78,17 @@ def x_display() -> Iterator[str]:
         pytest.skip("Xvfb is not installed")
     read_end, write_end = os.pipe()
     server = subprocess.Popen(
-        ["Xvfb", "-displayfd", str(write_end), "-screen", "0", "1920x1080x24", "-nolisten", "tcp"],
+        [
+            "Xvfb",
+            "-displayfd",
+            str(write_end),
+            "-screen",
+            "0",
+            "1920x1080x24",
+            "-nolisten",
+            "tcp",
+            "-noreset",
+        ],
         pass_fds=(write_end,),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
