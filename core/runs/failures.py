@@ -26,6 +26,7 @@ _SECONDARY = re.compile(
     r"|the client socket has timed out",
     re.IGNORECASE,
 )
+_TIMED_OUT = re.compile(r"timed out waiting \d+ ?ms for|timeout in (?:a )?collective", re.IGNORECASE)
 _PORT = re.compile(r"EADDRINUSE|address already in use", re.IGNORECASE)
 _PORT_NUMBER = re.compile(r"port:?\s+(\d+)", re.IGNORECASE)
 
@@ -90,9 +91,9 @@ def first_failure(
     own = [item for item in raised if not is_secondary(item[2].message)]
     killed = _first_killed(ranks, blamed, stop_asked_ns)
     if own and (killed is None or own[0][0] < (killed.heartbeat_ns or 0) + _DEATH_NS):
-        return _raised(own, manifest)
+        return _raised(own, manifest, ranks)
     if killed is not None:
-        return _killed(killed)
+        return _killed(killed, ranks)
     if raised:
         return _lost_connection(raised, ranks)
     if stop_asked_ns is not None:
@@ -155,11 +156,25 @@ def _after(step: int | None) -> str:
     return "" if step is None else f" after step {format_count(step)}"
 
 
-def _killed(rank: RankFacts) -> Failure:
+def _left_behind(first: int, ranks: Sequence[RankFacts]) -> str:
+    """Names the ranks that a rank waited for in vain: without an error, at an earlier step."""
+    steps = {rank.rank: -1 if rank.last_step is None else rank.last_step for rank in ranks}
+    late = {rank.rank: steps[rank.rank] for rank in ranks if rank.error is None}
+    late = {rank: step for rank, step in late.items() if step < steps.get(first, -1)}
+    if not late:
+        return ""
+    lowest = min(late.values())
+    where = f"stood at step {format_count(lowest)}" if lowest >= 0 else "had finished no step"
+    return f"; {name_ranks(late)} {where}"
+
+
+def _killed(rank: RankFacts, ranks: Sequence[RankFacts]) -> Failure:
     number = -(rank.exit_code or 0)
     meaning = f" ({_SIGNALS[number]})" if number in _SIGNALS else ""
     step = _after(rank.last_step)
     hint = _NO_WORD
+    if number == 6:
+        step += _left_behind(rank.rank, ranks)  # NCCL's watchdog aborts a rank that waits too long
     if number == 9:
         hint = "Look for the kernel's out-of-memory killer (dmesg), or use less host memory a rank."
     return Failure(
@@ -171,7 +186,9 @@ def _killed(rank: RankFacts) -> Failure:
     )
 
 
-def _raised(raised: Sequence[tuple[int, int, RaisedError]], manifest: Manifest) -> Failure:
+def _raised(
+    raised: Sequence[tuple[int, int, RaisedError]], manifest: Manifest, ranks: Sequence[RankFacts]
+) -> Failure:
     t_ns, first, error = raised[0]
     same = [rank for _, rank, other in raised if (other.type, other.message) == (error.type, error.message)]
     who = begin(name_ranks(same, manifest.job.ranks))
@@ -183,7 +200,8 @@ def _raised(raised: Sequence[tuple[int, int, RaisedError]], manifest: Manifest) 
     elif _PORT.search(error.message):
         message = f"{_port_in_use(error.message)}: {who[:1].lower() + who[1:]} could not listen on it"
     else:
-        message = f"{who} raised {error.type}{at}" + (f": {text}" if text else "")
+        late = _left_behind(first, ranks) if _TIMED_OUT.search(error.message) else ""
+        message = f"{who} raised {error.type}{at}{late}" + (f": {text}" if text else "")
     return Failure(
         message=message,
         hint=hint,

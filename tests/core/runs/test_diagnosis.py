@@ -271,6 +271,20 @@ def test_one_failure(changes: dict[str, Any], expected: str | None) -> None:
     assert (failure.message if failure else None) == expected
 
 
+def test_a_timeout_names_the_rank_that_was_waited_for() -> None:
+    """The one that raised is not the one at fault."""
+    timeout = "[/gloo/unbound_buffer.cc:78] Timed out waiting 6000ms for recv operation to complete"
+    waited = fact(0, step=0, log_step=5, error=error(timeout, 0, "RuntimeError", step=5), exit_code=1)
+    late = fact(1, step=0, log_step=4, exit_code=-15)
+    failure = first_failure([waited, late], manifest(2, status="failed"))
+    assert failure is not None
+    assert failure.message == f"Rank 0 raised RuntimeError at step 5; rank 1 stood at step 4: {timeout}"
+    aborted = fact(0, step=6, exit_code=-6)
+    failure = first_failure([aborted, fact(1, step=0, exit_code=-15)], manifest(2, status="failed"))
+    assert failure is not None
+    assert failure.message == "Rank 0 killed by signal 6 (abort) after step 5; rank 1 had finished no step"
+
+
 def test_an_error_that_all_ranks_share_is_said_once() -> None:
     missing = [
         fact(r, error=error("No module named 'nope'", r, "ModuleNotFoundError", step=None)) for r in range(4)
