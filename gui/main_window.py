@@ -78,6 +78,7 @@ class MainWindow(QMainWindow):
         self._pages: dict[str, Page] = {}
         self._parts: dict[str, tuple[QWidget | None, QWidget | None]] = {}
         self._page_name = PAGES[0].name
+        self._page_before = settings.page
         self._known_state: object = None
         self._saves = True
         self._crash: CrashDialog | None = None
@@ -103,6 +104,7 @@ class MainWindow(QMainWindow):
         self._show_theme(theme.theme)
         self._show_session()
         self._show_machine()
+        self.setFocus()
 
     # --- parts
 
@@ -170,9 +172,7 @@ class MainWindow(QMainWindow):
 
     def start(self, files: Sequence[Path]) -> None:
         """Looks around and opens ``files``; call it when the window is shown."""
-        self.setFocus()
-        self._start_up = StartUp(self.context, self.banners, self.opener.open)
-        self._start_up.begin(files)
+        StartUp(self.context, self.banners, self.opener.open, self._page_before).begin(files)
 
     # --- pages
 

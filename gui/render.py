@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEventLoop, QSize
@@ -17,9 +19,9 @@ from gui.tasks import Tasks
 from gui.theme import ThemeController, ThemeName
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from PySide6.QtWidgets import QApplication
+
+    from core.runs.store import RunFolder
 
 SIZES = (QSize(1280, 800), QSize(1920, 1080))
 THEMES: tuple[ThemeName, ...] = ("dark", "light")
@@ -52,7 +54,12 @@ def render_pages(app: QApplication, folder: Path, run: str | None) -> list[Path]
     theme = ThemeController(app, "dark")
     tasks = Tasks(app)
     # The user's own layout and window size stay out of the pictures.
-    window = MainWindow(theme, tasks, Settings(folder / "settings.json"), store)
+    with tempfile.TemporaryDirectory(prefix="ridgeline-") as private:
+        window = MainWindow(theme, tasks, Settings.load(Path(private)), store)
+        return _render(app, window, folder, shown)
+
+
+def _render(app: QApplication, window: MainWindow, folder: Path, shown: RunFolder | None) -> list[Path]:
     try:
         window.resize(SIZES[0])
         window.show()

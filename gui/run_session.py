@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QMetaMethod, QObject, Signal
 
 from core.errors import DashboardError
 from core.runs.manifest import ENDED
@@ -16,18 +16,17 @@ from core.runs.manifest import ENDED
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from core.runs.monitor import RunMonitor
-
     from core.hardware.readings import GpuInfo
     from core.launch.preflight import Preflight
     from core.runs.job import JobSpec
+    from core.runs.monitor import RunMonitor
     from core.runs.snapshot import Capture, LogLine, RunSnapshot
     from core.runs.store import RunFolder, RunStore
     from gui.tasks import Progress, Repeating, Task, Tasks
 
 POLL_MS = 50
 POLL_ENDED_MS = 1000
-LINES_A_POLL = 5000
+LINES_A_POLL = 20_000
 
 
 class RunSession(QObject):
@@ -76,6 +75,7 @@ class RunSession(QObject):
         self._polling: Repeating | None = None
         self._captures_seen: set[tuple[str, int]] = set()
         self._last_error = ""
+        self._has_listeners = False
 
     @property
     def folder(self) -> RunFolder | None:
@@ -260,10 +260,10 @@ class RunSession(QObject):
         self._launch = None
         self.launching_changed.emit(False)
 
-    @staticmethod
-    def _poll_of(folder: RunFolder) -> Callable[[], tuple[RunSnapshot, list[LogLine]]]:
+    def _poll_of(self, folder: RunFolder) -> Callable[[], tuple[RunSnapshot, list[LogLine]]]:
         """Work for one worker thread, which owns the monitor."""
         monitors: list[RunMonitor] = []
+        self._look_for_listeners()
 
         def poll() -> tuple[RunSnapshot, list[LogLine]]:
             # numpy comes with it: not before a run is looked at.
@@ -271,12 +271,18 @@ class RunSession(QObject):
 
             if not monitors:
                 monitors.append(RunMonitor(folder))
-            return monitors[0].poll(), monitors[0].read_log(LINES_A_POLL)
+            snapshot = monitors[0].poll()
+            # Until somebody shows them, the newest lines wait in the monitor.
+            return snapshot, monitors[0].read_log(LINES_A_POLL) if self._has_listeners else []
 
         return poll
 
+    def _look_for_listeners(self) -> None:
+        self._has_listeners = self.isSignalConnected(QMetaMethod.fromSignal(self.lines_changed))
+
     def _take(self, result: tuple[RunSnapshot, list[LogLine]]) -> None:
         snapshot, lines = result
+        self._look_for_listeners()
         self._last_error = ""
         first = self._snapshot is None
         changed = snapshot is not self._snapshot

@@ -206,7 +206,8 @@ def style_sheet_of(theme: Theme) -> str:
     pixels = ("px_body", "px_table", "px_small", "px_heading", "px_figure")
     sizes = {name: f"{getattr(theme, name)}px" for name in pixels}
     template = string.Template((THEME_FOLDER / "ridgeline.qss").read_text(encoding="utf-8"))
-    return template.substitute(names, theme=theme.name, **sizes)
+    mono = ", ".join(f'"{family}"' for family in MONO_FAMILIES)
+    return template.substitute(names, theme=theme.name, mono=mono, **sizes)
 
 
 class ThemeController(QObject):

@@ -27,12 +27,17 @@ class StartUp:
     """Runs once, when the event loop does; nothing here holds the window up."""
 
     def __init__(
-        self, context: PageContext, banners: BannerStack, open_paths: Callable[[Sequence[Path]], None]
+        self,
+        context: PageContext,
+        banners: BannerStack,
+        open_paths: Callable[[Sequence[Path]], None],
+        page_before: str,
     ) -> None:
         self._context = context
         self._banners = banners
         self._open_paths = open_paths
-        self._page = context.settings.page
+        # The settings hold the page of this window by now.
+        self._page_before = page_before
 
     def begin(self, files: Sequence[Path]) -> None:
         """Starts everything.
@@ -50,27 +55,26 @@ class StartUp:
         if files:
             self._open_paths(files)
         elif context.settings.last_run:
-            self._find_last_run(Path(context.settings.last_run))
+            self._find_last_run(Path(context.settings.last_run), was_shown=self._page_before == "run")
 
-    def _find_last_run(self, path: Path) -> None:
+    def _find_last_run(self, path: Path, *, was_shown: bool) -> None:
         def work(_: Progress) -> RunSummary:
             return summarize(RunFolder(path))
 
         self._context.tasks.start(
             title="Looking for the last run",
             work=work,
-            done=self._restore,
+            done=lambda run: self._restore(run, was_shown=was_shown),
             # It was deleted or moved meanwhile: there is nothing to restore.
             failed=lambda _: None,
             key="last run",
             shown=False,
         )
 
-    def _restore(self, run: RunSummary) -> None:
+    def _restore(self, run: RunSummary, *, was_shown: bool) -> None:
         session = self._context.session
         if session.folder is not None or session.launching:
             return
-        was_shown = self._page == "run"
         if run.status not in ENDED or was_shown:
             session.attach(RunFolder(run.path))
         if was_shown:

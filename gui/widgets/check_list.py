@@ -65,7 +65,7 @@ class CheckList(QWidget):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(7)
         icon = QLabel()
-        icon.setFixedSize(ICON_PX, 16)
+        icon.setFixedSize(ICON_PX, 14)
         self._icons.append(icon)
         text = Paragraph(f"{words.rstrip('.')}. {hint}" if hint else words)
         set_kind(text, kind="secondary" if level in ("info", "wait") else "table-text")

@@ -35,6 +35,7 @@ class CrashDialog(QDialog):
         set_kind(advice, kind="secondary")
         self._text = QPlainTextEdit()
         self._text.setReadOnly(True)
+        set_kind(self._text, kind="mono")
         self._text.setAccessibleName("Traceback")
         self._text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self._text.setTabChangesFocus(True)

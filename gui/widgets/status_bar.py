@@ -57,7 +57,7 @@ class TaskStrip(QWidget):
         self._bar.setFixedWidth(80)
         self._cancel = QToolButton()
         self._cancel.setFixedSize(18, 18)
-        self._cancel.setIconSize(QSize(12, 12))
+        self._cancel.setIconSize(QSize(14, 14))
         self._cancel.setToolTip("Cancel")
         self._cancel.clicked.connect(self._cancel_task)
         layout = QHBoxLayout(self)
@@ -112,7 +112,7 @@ class TaskStrip(QWidget):
             self._task.cancel()
 
     def _draw(self, theme: Theme) -> None:
-        self._cancel.setIcon(theme.icon("x", size=12))
+        self._cancel.setIcon(theme.icon("x", size=14))
 
 
 class StatusBar(QStatusBar):

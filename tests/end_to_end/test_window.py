@@ -4,107 +4,22 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.helpers.real_window import LIMIT_S, ROOT
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.helpers.real_window import RealWindow
 
 pytestmark = pytest.mark.window
-
-ROOT = Path(__file__).parents[2]
-LIMIT_S = 60.0
-
-
-class RealWindow:
-    """One process of main.py and the window it shows."""
-
-    def __init__(self, display: str, arguments: tuple[str, ...], errors: Path) -> None:
-        self._environment = {**os.environ, "DISPLAY": display}
-        self._environment.pop("QT_QPA_PLATFORM", None)
-        self._errors = errors
-        with errors.open("wb") as sink:
-            self.process = subprocess.Popen(
-                [sys.executable, str(ROOT / "main.py"), *arguments],
-                env=self._environment,
-                stdin=subprocess.DEVNULL,
-                stdout=sink,
-                stderr=subprocess.STDOUT,
-            )
-        self.id = self.wait_for(self._find)
-        # There is no window manager that would give it the keyboard.
-        self.xdotool("windowfocus", "--sync", self.id)
-
-    def wait_for(self, look: Callable[[], str]) -> str:
-        """Looks again and again until something is there."""
-        end = time.monotonic() + LIMIT_S
-        while time.monotonic() < end:
-            if found := look():
-                return found
-            assert self.process.poll() is None, self.output
-            time.sleep(0.05)
-        raise AssertionError(f"nothing came within {LIMIT_S} s: {self.output}")
-
-    def xdotool(self, *words: str) -> str:
-        done = subprocess.run(
-            ["xdotool", *words],
-            env=self._environment,
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=False,
-        )
-        return done.stdout.strip()
-
-    def key(self, *keys: str) -> None:
-        self.xdotool("key", *keys)
-
-    def type(self, text: str) -> None:
-        self.xdotool("type", "--delay", "20", text)
-
-    @property
-    def title(self) -> str:
-        return self.xdotool("getwindowname", self.id)
-
-    @property
-    def output(self) -> str:
-        return self._errors.read_text(errors="replace")
-
-    def _find(self) -> str:
-        shown = self.xdotool("search", "--onlyvisible", "--pid", str(self.process.pid), "--name", "Ridgeline")
-        return shown.splitlines()[-1] if shown else ""
-
-    def wait_for_title(self, start: str) -> None:
-        self.wait_for(lambda: self.title if self.title.startswith(start) else "")
-
-    def end(self) -> int:
-        return self.process.wait(LIMIT_S)
-
-
-@pytest.fixture
-def open_window(x_display: str, tmp_path: Path) -> Iterator[Callable[..., RealWindow]]:
-    """Opens windows; what is still there at the end is ended."""
-    if shutil.which("xdotool") is None:
-        pytest.skip("xdotool is not installed")
-    opened: list[RealWindow] = []
-
-    def open_one(*arguments: str) -> RealWindow:
-        window = RealWindow(x_display, arguments, tmp_path / f"window-{len(opened)}.txt")
-        opened.append(window)
-        return window
-
-    yield open_one
-    for window in opened:
-        if window.process.poll() is None:
-            window.process.send_signal(signal.SIGTERM)
-            window.end()
 
 
 def settings_of(home: Path) -> dict[str, object]:
@@ -158,6 +73,53 @@ def test_closing_at_once_and_by_signal_is_no_crash(
     recent = settings_of(private_folders)["recent_files"]
     assert isinstance(recent, list)
     assert [entry["path"] for entry in recent] == [str(script)]
+
+
+LONG_JOB = """
+import time
+for step in range(1200):
+    print(f"step {step} loss: {7 / (step + 1):.4f}", flush=True)
+    time.sleep(0.1)
+"""
+
+
+@pytest.mark.torchrun
+@pytest.mark.timeout(180)
+def test_a_job_goes_on_when_the_window_is_closed_and_is_found_again(
+    open_window: Callable[..., RealWindow], private_folders: Path, tmp_path: Path
+) -> None:
+    """Case G05: closing while a job trains asks, and keeps it running by default."""
+    script = tmp_path / "train it.py"
+    script.write_text(LONG_JOB)
+
+    def status() -> str:
+        return str(json.loads((run / "manifest.json").read_bytes())["status"])
+
+    window = open_window(str(script))
+    window.wait_for_title("Run")
+    window.key("ctrl+r")
+    window.wait_for_title("2")
+    [run] = (private_folders / "data" / "ridgeline" / "runs").iterdir()
+    assert window.title.startswith(run.name)
+    window.wait_for(lambda: "there" if len(list((run / "ranks").iterdir())) == 4 else "")
+    window.key("ctrl+q")
+    question = window.wait_for(
+        lambda: window.xdotool("search", "--onlyvisible", "--name", "^Close Ridgeline$")
+    )
+    window.xdotool("windowfocus", "--sync", question)
+    window.key("Return")
+    assert window.end() == 0
+    assert window.output == ""
+    assert status() == "running"
+
+    again = open_window()
+    again.wait_for_title(run.name)
+    again.key("ctrl+period")
+    again.wait_for(lambda: status() if status() not in ("running", "stopping") else "")
+    assert status() == "stopped"
+    again.key("ctrl+q")
+    assert again.end() == 0
+    assert again.output == ""
 
 
 def test_without_a_run_the_pages_can_be_rendered(tmp_path: Path, private_folders: Path) -> None:

@@ -94,6 +94,20 @@ def test_a_run_is_followed_while_it_grows(
     assert (session.folder, session.snapshot, session.running) == (None, None, False)
 
 
+def test_lines_wait_until_somebody_shows_them(
+    qtbot: QtBot, session: RunSession, make_run: Callable[..., RunFolder]
+) -> None:
+    """The Run page is built when it is first shown, maybe long after the run was attached."""
+    folder = make_run("tiny", "running")
+    folder.log_file(0, "out").write_text("first\nsecond\n")
+    with qtbot.waitSignal(session.snapshot_changed):
+        session.attach(folder)
+    qtbot.wait(150)
+    lines: list[str] = []
+    session.lines_changed.connect(lambda new: lines.extend(line.text for line in new))
+    qtbot.waitUntil(lambda: lines == ["first", "second"])
+
+
 def test_stop_and_kill_reach_the_supervisor(
     qtbot: QtBot, session: RunSession, make_run: Callable[..., RunFolder]
 ) -> None:

@@ -80,11 +80,8 @@ def quiet_machine(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return asked
 
 
-def start(window: MainWindow, *files: Path) -> None:
-    # The settings are read once more, as a start does.
-    settings = window.context.settings
-    settings.write(settings.encoded())
-    StartUp(window.context, window.banners, window.opener.open).begin(files)
+def start(window: MainWindow, *files: Path, page_before: str = "home") -> None:
+    StartUp(window.context, window.banners, window.opener.open, page_before).begin(files)
 
 
 def test_the_machine_is_looked_at_once_it_is_up(window: MainWindow, quiet_machine: list[str]) -> None:
@@ -147,9 +144,8 @@ def test_the_last_page_is_shown_with_its_run_although_it_ended(
     qtbot: QtBot, window: MainWindow, quiet_machine: list[str], make_run: Callable[..., RunFolder]
 ) -> None:
     folder = make_run("tiny")
-    settings = window.context.settings
-    settings.last_run, settings.page = str(folder.path), "run"
-    start(window)
+    window.context.settings.last_run = str(folder.path)
+    start(window, page_before="run")
     qtbot.waitUntil(lambda: window.page.NAME == "run")
     assert window.context.session.folder == folder
 
@@ -159,11 +155,10 @@ def test_nothing_is_shown_again_that_is_gone_or_was_not_looked_at(
     qtbot: QtBot, window: MainWindow, quiet_machine: list[str], make_run: Callable[..., RunFolder], gone: bool
 ) -> None:
     folder = make_run("tiny")
-    settings = window.context.settings
-    settings.last_run, settings.page = str(folder.path), "run" if gone else "home"
+    window.context.settings.last_run = str(folder.path)
     if gone:
         folder.manifest_path.unlink()
-    start(window)
+    start(window, page_before="run" if gone else "home")
     qtbot.waitUntil(lambda: not window.context.tasks._running)
     assert window.context.session.folder is None
     assert window.page.NAME == "home"
