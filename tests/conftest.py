@@ -6,6 +6,7 @@ behind: a WARNING in the log, a thread, a process.
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import shutil
@@ -123,6 +124,17 @@ def no_warnings_logged(request: pytest.FixtureRequest) -> Iterator[None]:
     logging.getLogger().removeHandler(seen)
     if request.node.get_closest_marker("allow_warnings") is None:
         assert not seen.lines, "warnings were logged:\n" + "\n".join(seen.lines)
+
+
+@pytest.fixture(autouse=True)
+def widgets_end_with_their_test(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Frees the widgets of a test before the next one, instead of whenever the collector runs."""
+    yield
+    if "qapp" in request.fixturenames:
+        from PySide6.QtCore import QCoreApplication, QEvent
+
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+        gc.collect()
 
 
 def living_threads() -> set[threading.Thread]:
