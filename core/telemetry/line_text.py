@@ -145,8 +145,11 @@ def split_label(text: str, *, bare: bool = False) -> tuple[int | None, int]:
 
 
 _GLOG = re.compile(r"^\[?([IWEFCD])\d{4} \d\d:\d\d:\d\d\.\d+ [^\]]*\] ?")
+_PLAIN_LOG = re.compile(r"^(?:DEBUG|INFO|WARNING|ERROR|CRITICAL):[\w.]+:\s*")
+"""What Python's logging puts first unless it is told otherwise: torchrun of 2.4 writes its banner so."""
 _QUIET = re.compile(
-    r"^[\s*]*$|^Setting OMP_NUM_THREADS |^Sending process \d+ closing signal |^Received \d+ death signal"
+    r"^[\s*]*$|^Setting OMP_NUM_THREADS |^Sending process \d+ closing signal "
+    r"|^Received (?:\d+|Signals\.SIG\w+) death signal"  # by number from Python 3.11 on
 )
 _ERROR = re.compile(
     r"^Traceback \(most recent call last\)"
@@ -173,7 +176,8 @@ def level_of(text: str) -> Level:
     """
     logged = _GLOG.match(text)
     rest = text[logged.end() :] if logged else text
-    if _QUIET.match(rest):
+    plain = _PLAIN_LOG.match(rest)
+    if _QUIET.match(rest[plain.end() :] if plain else rest):
         return "info"
     if _ERROR.search(rest) or is_out_of_memory(rest) or (logged and logged.group(1) in "EFC"):
         return "error"
