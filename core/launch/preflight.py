@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,9 +20,19 @@ from core.hardware.readings import GpuInfo
 from core.hardware.visible import find_gpu
 from core.launch.command import job_environment
 from core.launch.interpreter import Answers, ask_interpreter
-from core.runs.job import JobSpec
+from core.runs import host
+from core.runs.job import MOST_RANKS, JobSpec
+from core.telemetry.loss_text import compile_pattern
+from core.units import format_bytes_gib, format_count
 
 OLDEST_TORCH = (2, 4)
+FSDP2_ON_CPU = (2, 6)
+"""Before it ``fully_shard`` makes CUDA streams whatever the device is: seen with 2.4.1, gone in 2.8.0.
+
+Source: pytorch/pytorch#136843, of after the branch of 2.5.
+"""
+_RANK_NEEDED_BYTES = 100 * 1024 * 1024
+"""Of a rank's own: 144 MiB were measured after `import torch.distributed` (2.13, CPU build)."""
 _DISK_NEEDED_BYTES = 16 * 1024 * 1024
 _DISK_COMFORT_BYTES = 512 * 1024 * 1024
 
@@ -75,6 +86,8 @@ def run_preflight(
         DashboardError: The job cannot run as it is; the hint says what to change.
     """
     _check_words(spec)
+    if spec.loss_pattern is not None:
+        compile_pattern(spec.loss_pattern)
     _check_interpreter(spec.interpreter)
     _check_working_folder(spec.working_folder)
     if not spec.is_module:
@@ -108,6 +121,7 @@ def run_preflight(
 def _check_words(spec: JobSpec) -> None:
     if spec.ranks < 1:
         raise DashboardError(f"A job of {spec.ranks} ranks cannot run.", "Choose 1 rank or more.")
+    _check_rank_count(spec.ranks)
     if not spec.target:
         raise DashboardError("No script was chosen.", "Choose a Python script, a module or a preset.")
     words = [spec.target, spec.interpreter, spec.working_folder, *spec.arguments]
@@ -116,11 +130,33 @@ def _check_words(spec: JobSpec) -> None:
         raise DashboardError(
             "An argument or variable holds a NUL byte, which no program can receive.", "Take it out."
         )
+    if spec.is_module and not all(spec.target.split(".")):
+        raise DashboardError(
+            f"{printable(spec.target)} is no name of a module.",
+            "Write its full name from the working folder on, such as package.module.",
+        )
     odd = [name for name in spec.environment if not name or "=" in name]
     if odd:
         raise DashboardError(
             f"{printable(odd[0])!r} is no name of an environment variable.",
             "A name is not empty and holds no equals sign.",
+        )
+
+
+def _check_rank_count(ranks: int) -> None:
+    """Refuses what would take the whole machine down before the first step."""
+    memory_bytes = host.this_host().memory_bytes
+    if ranks > MOST_RANKS:
+        raise DashboardError(
+            f"{format_count(ranks)} ranks are more than can be run here.",
+            f"Choose {format_count(MOST_RANKS)} ranks or fewer.",
+        )
+    if ranks * _RANK_NEEDED_BYTES > memory_bytes:
+        raise DashboardError(
+            f"{format_count(ranks)} ranks do not fit into {format_bytes_gib(memory_bytes)} of memory: "
+            "each needs more than 100 MiB for PyTorch alone.",
+            f"Choose at most {format_count(max(1, memory_bytes // _RANK_NEEDED_BYTES))} ranks, "
+            "better far fewer.",
         )
 
 
@@ -256,8 +292,7 @@ def _check_torch(spec: JobSpec, answers: Answers) -> None:
             "Start `python -c 'import torch'` with it and repair that installation.",
         )
     torch = answers["torch"]
-    match = re.match(r"(\d+)\.(\d+)", torch["torch"])
-    if match is not None and (int(match[1]), int(match[2])) < OLDEST_TORCH:
+    if _release(torch["torch"]) < OLDEST_TORCH:
         raise DashboardError(
             f"PyTorch {torch['torch']} of {shown} is too old.",
             f"Ridgeline runs PyTorch {OLDEST_TORCH[0]}.{OLDEST_TORCH[1]} and newer.",
@@ -266,6 +301,12 @@ def _check_torch(spec: JobSpec, answers: Answers) -> None:
         raise DashboardError(
             f"PyTorch of {shown} was built without torch.distributed.", "Choose another build of PyTorch."
         )
+
+
+def _release(version: str) -> tuple[int, int]:
+    """Returns (2, 4) of "2.4.1+cpu"; what has no number counts as newer than everything."""
+    match = re.match(r"(\d+)\.(\d+)", version)
+    return (int(match[1]), int(match[2])) if match else (sys.maxsize, 0)
 
 
 def _check_devices(spec: JobSpec, answers: Answers) -> None:
@@ -333,6 +374,11 @@ def _doubts(spec: JobSpec, answers: Answers) -> list[str]:
     doubts = []
     if source is not None and spec.device == "cpu" and source["named"] == ["nccl"]:
         doubts.append("The script names only the NCCL backend; on the CPU it needs gloo.")
+    torch = str(answers["torch"]["torch"])
+    if source is not None and spec.device == "cpu" and source["fsdp2"] and _release(torch) < FSDP2_ON_CPU:
+        doubts.append(
+            f"fully_shard of PyTorch {torch} makes CUDA streams and fails on the CPU; 2.8 and newer do not."
+        )
     cpus = os.cpu_count() or 1
     if spec.device == "cpu" and spec.ranks > 4 * cpus:
         doubts.append(f"{spec.ranks} CPU ranks share {cpus} processors: expect slow steps.")

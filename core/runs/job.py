@@ -10,6 +10,9 @@ from typing import Literal
 
 DeviceKind = Literal["cuda", "cpu"]
 
+MOST_RANKS = 4096
+"""More ranks than this are a slip of the hand or a damaged file: everything is kept per rank."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapturePlan:

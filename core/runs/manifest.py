@@ -16,12 +16,13 @@ import msgspec
 
 from core.errors import DashboardError
 from core.files import read_bytes_limited, write_atomic
-from core.runs.job import JobSpec
+from core.runs.job import MOST_RANKS, JobSpec
 
 SCHEMA_VERSION = 1
 
 MANIFEST_NAME = "manifest.json"
 _LIMIT_BYTES = 8 * 1024 * 1024
+_LATEST_NS = 2**63 - 1  # in the year 2262
 
 Upgrader = Callable[[dict[str, Any]], dict[str, Any]]
 UPGRADERS: tuple[Upgrader, ...] = ()
@@ -141,9 +142,10 @@ def read_manifest(
     if schema < version:
         notes = (f"This run was written in layout {schema}; it is shown as layout {version}.",)
     try:
-        return msgspec.convert(raw, Manifest, str_keys=True), notes
+        manifest = msgspec.convert(raw, Manifest, str_keys=True)
     except msgspec.ValidationError as error:
         raise _damaged(folder, str(error)) from error
+    return _plausible(folder, manifest), notes
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
@@ -203,7 +205,23 @@ def _read_newer(folder: Path, raw: dict[str, Any], schema: int) -> tuple[Manifes
     note = f"This run was written by a newer Ridgeline (layout {schema}): it is opened read-only."
     if lost:
         note += f" Not understood: {', '.join(lost)}."
-    return Manifest(**values), (note,)
+    return _plausible(folder, Manifest(**values)), (note,)
+
+
+def _plausible(folder: Path, manifest: Manifest) -> Manifest:
+    """Passes on a manifest whose figures can be worked with; one that was sent may hold any.
+
+    Raises:
+        DashboardError: There are more ranks than anybody can start, or times that no calendar has.
+    """
+    ranks = manifest.job.ranks
+    if not 1 <= ranks <= MOST_RANKS:
+        raise _damaged(folder, f"it speaks of {ranks} ranks")
+    for name in ("created_ns", "started_ns", "ended_ns"):
+        t_ns = getattr(manifest, name)
+        if t_ns is not None and not 0 <= t_ns <= _LATEST_NS:
+            raise _damaged(folder, f"its {name} is {t_ns}")
+    return manifest
 
 
 def _field_types() -> dict[str, Any]:

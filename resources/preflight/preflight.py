@@ -139,7 +139,7 @@ def check_source(answer, path):
 
 def backends(tree):
     """Tell which backends a script names: anywhere, and in calls that no condition guards."""
-    certain, named, shards = set(), set(), False
+    certain, named, shards, fsdp2 = set(), set(), False, False
     waiting = [(tree, False)]
     while waiting:
         node, guarded = waiting.pop()
@@ -150,11 +150,12 @@ def backends(tree):
         if isinstance(node, ast.Call):
             called = getattr(node.func, "attr", getattr(node.func, "id", ""))
             shards = shards or called in SHARDING
+            fsdp2 = fsdp2 or called == "fully_shard"
             if called == "init_process_group" and not guarded:
                 certain.update(literal_backends(node))
         guarded = guarded or type(node).__name__ in GUARDS
         waiting.extend((child, guarded) for child in ast.iter_child_nodes(node))
-    return {"certain": sorted(certain), "named": sorted(named), "shards": shards}
+    return {"certain": sorted(certain), "named": sorted(named), "shards": shards, "fsdp2": fsdp2}
 
 
 def literal_backends(call):

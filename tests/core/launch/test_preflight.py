@@ -22,7 +22,8 @@ import pytest
 from core.errors import DashboardError
 from core.hardware.readings import GpuInfo
 from core.launch.preflight import Preflight, run_preflight
-from core.runs.job import JobSpec
+from core.runs.host import this_host
+from core.runs.job import MOST_RANKS, JobSpec
 
 FAKE_TORCH = """
 import json, os, sys, types
@@ -104,8 +105,27 @@ def test_this_interpreter_is_fit(job: JobSpec) -> None:
 def test_words_that_cannot_be_passed(job: JobSpec) -> None:
     assert refused(replace(job, ranks=0))[0] == "A job of 0 ranks cannot run."
     assert refused(replace(job, target=""))[0] == "No script was chosen."
+    assert refused(replace(job, target=".a", is_module=True))[0] == ".a is no name of a module."
+    assert "no regular expression" in refused(replace(job, loss_pattern="("))[0]
     assert "NUL byte" in refused(replace(job, arguments=("a\0b",)))[0]
     assert "no name of an environment variable" in refused(replace(job, environment={"A=B": "1"}))[0]
+
+
+def test_more_ranks_than_the_machine_can_hold(job: JobSpec) -> None:
+    assert refused(replace(job, ranks=10**8))[0] == "100,000,000 ranks are more than can be run here."
+    memory_bytes = this_host().memory_bytes
+    most = memory_bytes // (100 * 2**20)
+    if most < MOST_RANKS:
+        assert "do not fit into" in refused(replace(job, ranks=most + 1))[0]
+
+
+@pytest.mark.parametrize(("version", "warned"), [("2.4.1", True), ("2.8.0", False)])
+def test_fully_shard_that_needs_cuda(job: JobSpec, fake_torch: Any, version: str, warned: bool) -> None:
+    """PyTorch 2.4 makes CUDA streams in fully_shard, on the CPU too."""
+    fake_torch(version=version)
+    Path(job.working_folder, job.target).write_text("import x\nx.fully_shard(model)\n")
+    warnings = run_preflight(job).warnings
+    assert any("fully_shard" in warning for warning in warnings) == warned
 
 
 def test_interpreter_that_is_none(job: JobSpec, tmp_path: Path) -> None:

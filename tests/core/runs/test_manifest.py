@@ -154,3 +154,26 @@ def test_no_manifest(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / MANIFEST_NAME)
     with pytest.raises(DashboardError, match="not a regular file"):
         read_manifest(tmp_path)
+
+
+@pytest.mark.parametrize("schema", [SCHEMA_VERSION, SCHEMA_VERSION + 1])
+@pytest.mark.parametrize(
+    ("field", "value", "why"),
+    [
+        ("ranks", 0, "0 ranks"),
+        ("ranks", 10**9, "1000000000 ranks"),
+        ("created_ns", 10**300, "created_ns"),
+        ("started_ns", -1, "started_ns"),
+        ("ended_ns", 2**63, "ended_ns"),
+    ],
+)
+def test_figures_that_nothing_could_be_made_of_are_damage(
+    tmp_path: Path, schema: int, field: str, value: int, why: str
+) -> None:
+    write_manifest(tmp_path, FULL)
+    raw = json.loads((tmp_path / MANIFEST_NAME).read_text())
+    raw["schema"] = schema
+    (raw["job"] if field == "ranks" else raw)[field] = value
+    (tmp_path / MANIFEST_NAME).write_text(json.dumps(raw))
+    with pytest.raises(DashboardError, match=why):
+        read_manifest(tmp_path)
