@@ -13,6 +13,7 @@ import sys
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 OLDEST_PYTHON = (3, 11)
+INTERRUPTED = 130  # as shells say it: 128 and SIGINT
 DEPENDENCIES = ("PySide6", "msgspec", "numpy", "platformdirs", "psutil", "pyqtgraph", "qtawesome", "rich")
 
 
@@ -64,6 +65,8 @@ def main() -> int:
         )
     try:
         return start(sys.argv[1:])
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except ModuleNotFoundError as error:
         if (error.name or "").split(".")[0] not in DEPENDENCIES:
             raise

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.cli.follow import follow
+from core.cli.follow import Interrupts, follow
 from core.cli.launch import start
 from core.cli.output import write_line
 from core.errors import DashboardError
@@ -41,18 +41,20 @@ def run_demo(out: str, steps: int) -> int:
     Raises:
         DashboardError: The job cannot run, or the folder cannot be made.
     """
-    folder_out = Path(out).absolute()
     try:
+        folder_out = Path(out).absolute()
         folder_out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DashboardError(
-            f"The folder {folder_out} cannot be made: {error.strerror or error}.", "Name another with --out."
+            f"The folder {printable(out)} cannot be made: {error.strerror or error}.",
+            "Name another with --out.",
         ) from error
-    devices = detect_devices()
-    choice = choose_preset(devices.gpus)
-    arguments = (*choice.spec.arguments, "--steps", str(steps))
-    folder = start(Choice(replace(choice.spec, arguments=arguments), choice.why), devices)
-    code = follow(folder, owner=True)
+    with Interrupts().caught() as interrupts:
+        devices = detect_devices()
+        choice = choose_preset(devices.gpus)
+        arguments = (*choice.spec.arguments, "--steps", str(steps))
+        folder = start(Choice(replace(choice.spec, arguments=arguments), choice.why), devices, interrupts)
+        code = follow(folder, owner=True, interrupts=interrupts)
     if code != 0:
         return code
     return render_pages(folder, folder_out)

@@ -63,13 +63,14 @@ class Interrupts:
                 signal.signal(number, handler)
 
 
-def follow(folder: RunFolder, *, owner: bool) -> int:
+def follow(folder: RunFolder, *, owner: bool, interrupts: Interrupts | None = None) -> int:
     """Show a run until it has ended and everything is read, then its summary.
 
     Args:
         folder: The run.
         owner: This command started the run: Ctrl+C stops it, a second one kills
             it. Otherwise Ctrl+C only leaves it alone.
+        interrupts: Those that came while the run was started count too.
 
     Returns:
         0 for a run that is done, 3 for another end, 128 plus the signal's
@@ -77,9 +78,9 @@ def follow(folder: RunFolder, *, owner: bool) -> int:
     """
     monitor = RunMonitor(folder)
     display: Display = LiveDisplay() if sys.stdout.isatty() else PlainDisplay()
-    with Interrupts().caught() as interrupts:
+    with (interrupts or Interrupts()).caught() as caught:
         try:
-            snapshot = _watch(monitor, folder, display, interrupts, owner=owner)
+            snapshot = _watch(monitor, folder, display, caught, owner=owner)
         finally:
             display.close()
     status = end_status(snapshot)
@@ -87,8 +88,8 @@ def follow(folder: RunFolder, *, owner: bool) -> int:
         write_line(f"The run goes on. Follow it again with `attach {folder.id}`.")
         return 0
     write_summary(folder, snapshot, status)
-    if owner and interrupts.first is not None and status != "done":
-        return 128 + interrupts.first
+    if owner and caught.first is not None and status != "done":
+        return 128 + caught.first
     return 0 if status == "done" else FAILED
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.cli.follow import follow
+from core.cli.follow import Interrupts, follow
 from core.cli.output import write_line
 from core.errors import DashboardError
 from core.files import printable
@@ -38,23 +38,34 @@ def run_launch(words: LaunchWords) -> int:
     Raises:
         DashboardError: The job cannot run as it is asked for.
     """
-    devices = detect_devices()
-    choice = make_choice(words, devices, os.environ)
-    folder = start(choice, devices)
-    if words.options.detach:
-        write_line(f"It runs on without this command: `attach {folder.id}`, `stop {folder.id}`.")
-        return 0
-    return follow(folder, owner=True)
+    with Interrupts().caught() as interrupts:
+        devices = detect_devices()
+        choice = make_choice(words, devices, os.environ)
+        folder = start(choice, devices, interrupts)
+        if words.options.detach and interrupts.first is None:
+            write_line(f"It runs on without this command: `attach {folder.id}`, `stop {folder.id}`.")
+            return 0
+        return follow(folder, owner=True, interrupts=interrupts)
 
 
-def start(choice: Choice, devices: Devices) -> RunFolder:
+def start(choice: Choice, devices: Devices, interrupts: Interrupts) -> RunFolder:
     """Check a job, start it and say where it lies.
+
+    Args:
+        choice: The job.
+        devices: What this machine has.
+        interrupts: One that comes during the check ends it; a later one is left to ``follow``.
 
     Raises:
         DashboardError: The job cannot run as it is asked for.
+        SystemExit: This command was told to end before anything was started.
     """
     gpus = None if any(problem.code != "driver_note" for problem in devices.problems) else devices.gpus
-    preflight = run_preflight(choice.spec, gpus=gpus)
+    try:
+        preflight = run_preflight(choice.spec, gpus=gpus, cancelled=lambda: interrupts.count > 0)
+    finally:
+        if interrupts.first is not None:
+            raise SystemExit(128 + interrupts.first)
     folder = launch(choice.spec, default_store(), preflight=preflight)
     write_line(printable(choice.why))
     for warning in preflight.warnings:
@@ -72,15 +83,17 @@ def make_choice(words: LaunchWords, devices: Devices, environment: Mapping[str, 
         environment: Where CUDA_VISIBLE_DEVICES and the active virtual environment stand.
 
     Raises:
-        DashboardError: An unknown preset, or a preset beside a script.
+        DashboardError: An unknown preset, or options that contradict each other.
     """
     options = words.options
+    _check_options(words)
     if words.target is None:
         choice = _preset_choice(words, devices, environment)
         return Choice(_with_options(choice.spec, options), choice.why)
     visible = resolve_visible(environment.get("CUDA_VISIBLE_DEVICES"), devices.gpus)
-    device: DeviceKind = options.device or ("cuda" if visible else "cpu")
-    ranks = options.nproc or (max(1, len(visible)) if device == "cuda" else 1)
+    named = _named_gpus(options)
+    device: DeviceKind = options.device or ("cuda" if named or visible else "cpu")
+    ranks = options.nproc or (max(1, len(named or visible)) if device == "cuda" else 1)
     target = words.target if words.is_module else os.path.abspath(words.target)
     spec = JobSpec(
         title=words.target if words.is_module else Path(words.target).name,
@@ -97,10 +110,29 @@ def make_choice(words: LaunchWords, devices: Devices, environment: Mapping[str, 
     return Choice(spec, f"{spec.title} with {spec.ranks} {where}, Python {spec.interpreter}.")
 
 
+def _check_options(words: LaunchWords) -> None:
+    options = words.options
+    if options.gpus is not None and options.device == "cpu":
+        raise DashboardError("--gpus names GPUs, but --device cpu hides them.", "Leave one of the two out.")
+    if words.target is None and options.cwd is None and options.python is None:
+        return
+    try:
+        os.getcwd()
+    except OSError as error:
+        raise DashboardError(
+            "The folder in which this command was started is gone.", "Change into one that exists."
+        ) from error
+
+
+def _named_gpus(options: argparse.Namespace) -> tuple[str, ...]:
+    return () if options.gpus is None else tuple(part.strip() for part in options.gpus.split(","))
+
+
 def _preset_choice(words: LaunchWords, devices: Devices, environment: Mapping[str, str]) -> Choice:
     options = words.options
     name = options.preset
-    if name is None and options.device is None and options.nproc is None:
+    named = _named_gpus(options)
+    if name is None and options.device is None and options.nproc is None and not named:
         choice = choose_preset(devices.gpus, environment=environment)
         return Choice(replace(choice.spec, arguments=(*choice.spec.arguments, *words.arguments)), choice.why)
     if name is None:
@@ -110,10 +142,10 @@ def _preset_choice(words: LaunchWords, devices: Devices, environment: Mapping[st
             f"There is no preset {printable(name)}.", f"Presets are: {', '.join(sorted(PRESETS))}."
         )
     extra: dict[str, object] = {"arguments": words.arguments}
-    if options.nproc is not None:
-        extra["ranks"] = options.nproc
-    if options.device is not None:
-        extra["device"] = options.device
+    if options.nproc is not None or named:
+        extra["ranks"] = options.nproc or len(named)
+    if options.device is not None or named:
+        extra["device"] = options.device or "cuda"
     spec = PRESETS[name](**extra)
     where = "CPU ranks (gloo)" if spec.device == "cpu" else "GPUs (NCCL)"
     return Choice(spec, f"The {name} model on {spec.ranks} {where}.")
@@ -121,12 +153,9 @@ def _preset_choice(words: LaunchWords, devices: Devices, environment: Mapping[st
 
 def _with_options(spec: JobSpec, options: argparse.Namespace) -> JobSpec:
     """Put in what was said about any job, whatever it is."""
-    gpus = spec.gpus
-    if options.gpus is not None:
-        gpus = tuple(part.strip() for part in options.gpus.split(","))
     return replace(
         spec,
-        gpus=gpus,
+        gpus=_named_gpus(options) or spec.gpus,
         interpreter=spec.interpreter if options.python is None else _find_interpreter(options.python),
         working_folder=spec.working_folder if options.cwd is None else os.path.abspath(options.cwd),
         environment=dict(options.env),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Sequence
 
 import msgspec
 from rich.cells import cell_len
+
+from core.errors import DashboardError
 
 
 def prepare_streams() -> None:
@@ -19,16 +22,30 @@ def prepare_streams() -> None:
 
 
 def write_line(text: str = "") -> None:
-    """Print one line at once; when the reader is gone, go on in silence."""
+    """Print one line at once; when the reader is gone, go on in silence.
+
+    Raises:
+        DashboardError: It cannot be written, to a full disk for instance.
+    """
     try:
         print(text, flush=True)
     except BrokenPipeError:
         silence_stdout()
+    except OSError as error:
+        silence_stdout()
+        raise DashboardError(
+            f"The output cannot be written: {error.strerror or error}.",
+            "Send it elsewhere. A run that was started goes on: `runs` lists it.",
+        ) from error
 
 
 def write_json(value: object) -> None:
-    """Print a value as indented JSON."""
-    write_line(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+    """Print a value as indented JSON, in ASCII.
+
+    Not by msgspec: a path with bytes that are no text must survive, as an escape,
+    and in a terminal of any encoding.
+    """
+    write_line(json.dumps(msgspec.to_builtins(value), indent=2))
 
 
 def silence_stdout() -> None:

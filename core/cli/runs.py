@@ -195,7 +195,7 @@ def _row(summary: RunSummary) -> list[str]:
         ended_ns = time.time_ns()
     took = format_elapsed(None if ended_ns is None else (ended_ns - summary.started_ns) / 1e9)
     return [
-        summary.id,
+        printable(summary.id),
         summary.status,
         str(summary.ranks),
         f"{datetime.fromtimestamp(summary.started_ns / 1e9):%Y-%m-%d %H:%M:%S}",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -256,6 +257,21 @@ def test_broken_run_is_told_and_the_list_goes_on(capsys: pytest.CaptureFixture[s
     assert [entry["id"] for entry in json.loads(capsys.readouterr().out)] == [whole.id]
 
 
+def test_names_with_odd_bytes_are_listed_and_survive_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    store = RunStore(default_store().root)
+    target = os.fsdecode(b"/data/caf\xe9 \xc3\xa9/train.py")
+    folder = store.create(replace(job(), target=target))
+    folder.path.rename(folder.path.with_name("odd\x1b[31m\nname"))
+    list_runs(as_json=False, limit=None)
+    _, row = capsys.readouterr().out.splitlines()
+    assert row.startswith(r"odd\x1b[31m\nname ")
+    list_runs(as_json=True, limit=None)
+    text = capsys.readouterr().out
+    assert text.isascii()
+    (entry,) = json.loads(text)
+    assert (entry["id"], entry["script"]) == ("odd\x1b[31m\nname", target)
+
+
 def gpus(count: int, name: str = "H100") -> tuple[GpuInfo, ...]:
     return tuple(
         GpuInfo(index=i, uuid=f"GPU-{i:08d}", name=name, pci_bus_id=f"00000000:{i:02d}:00.0")
@@ -295,6 +311,19 @@ def test_preset_with_options_and_arguments() -> None:
     assert (choice.spec.preset, choice.spec.ranks, choice.spec.device) == ("tiny", 3, "cpu")
     assert choice.spec.arguments[-2:] == ("--steps", "7")
     assert "3 CPU ranks" in choice.why
+
+
+@pytest.mark.parametrize("target", [["train.py"], ["--preset", "seed"], []])
+def test_named_gpus_are_used_one_a_rank(target: list[str]) -> None:
+    words = split_launch("main.py", ["--gpus", "2, 0", *target])
+    spec = make_choice(words, Devices(), {}).spec
+    assert (spec.device, spec.ranks, spec.gpus) == ("cuda", 2, ("2", "0"))
+
+
+def test_named_gpus_and_the_cpu_contradict_each_other() -> None:
+    words = split_launch("main.py", ["--gpus", "0", "--device", "cpu", "train.py"])
+    with pytest.raises(DashboardError, match="--device cpu hides them"):
+        make_choice(words, Devices(gpus=gpus(1)), {})
 
 
 def test_unknown_preset_is_refused() -> None:

@@ -124,6 +124,51 @@ def test_refusal_is_two_lines_and_exit_code_2(tmp_path: Path, arguments: list[st
     assert runs(tmp_path) == []
 
 
+def test_folder_that_is_gone_and_output_that_finds_no_room_are_refused(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    command = [sys.executable, str(MAIN)]
+    words = 'cd "$1" && rmdir "$1" && shift && exec "$@"'
+    launch = ["sh", "-c", words, "sh", str(gone), *command, "launch", "train.py"]
+    full = ["sh", "-c", 'exec "$@" > /dev/full', "sh", *command, "runs"]
+    for refused, said in ((launch, "this command was started is gone"), (full, "cannot be written")):
+        result = subprocess.run(
+            refused,
+            env=os.environ | {"RIDGELINE_DATA_DIR": str(tmp_path / "data")},
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+            check=False,
+        )
+        assert result.returncode == 2
+        error, hint = result.stderr.splitlines()
+        assert error.startswith("error: ")
+        assert said in error
+        assert hint.startswith("hint: ")
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_telling_launch_to_end_while_it_checks_leaves_nothing(
+    tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    """An interpreter that does not answer; ``no_process_left`` sees to it that it is ended too."""
+    python, pid_file = tmp_path / "python", tmp_path / "pid"
+    python.write_text(f"#!/bin/sh\necho $$ > {pid_file}\nexec sleep 600\n")
+    python.chmod(0o755)
+    child = subprocess.Popen(
+        [sys.executable, str(MAIN), "launch", "--device", "cpu", "--python", str(python), str(MAIN)],
+        env=os.environ | {"RIDGELINE_DATA_DIR": str(tmp_path / "data")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_for_file(pid_file, child)
+    child.send_signal(number)
+    assert child.communicate(timeout=LIMIT_S) == ("", "")
+    assert child.returncode == code
+    assert runs(tmp_path / "data") == []
+
+
 @pytest.mark.torchrun
 def test_failing_job_is_exit_code_3_with_the_users_frames(tmp_path: Path) -> None:
     script = tmp_path / "fails.py"
