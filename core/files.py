@@ -232,7 +232,7 @@ def _special_title(mode: int) -> str:
 
 
 def _describe_folder(path: Path, name: str) -> FileDescription:
-    if (path / "manifest.json").is_file():
+    if os.path.isfile(path / "manifest.json"):
         try:
             head = _read_head(path / "manifest.json", _HEAD_BYTES)
         except (OSError, DashboardError):

@@ -165,13 +165,14 @@ def _check_interpreter(text: str) -> None:
     shown = printable(text)
     if not path.is_absolute():
         raise DashboardError(f"The interpreter {shown} is not a full path.", "Choose the file of a Python.")
-    if path.is_dir():
+    # os.path, as pathlib raises on a name that is too long or lies where one may not look.
+    if os.path.isdir(path):
         inside = path / "bin" / "python"
         raise DashboardError(
             f"{shown} is a folder, not an interpreter.",
-            f"Choose {printable(str(inside))}." if inside.exists() else "Choose the file of a Python.",
+            f"Choose {printable(str(inside))}." if os.path.exists(inside) else "Choose the file of a Python.",
         )
-    if not path.exists():
+    if not os.path.exists(path):
         raise DashboardError(
             f"There is no interpreter {shown}.",
             "Choose another Python; a removed or moved environment has to be made again.",
@@ -184,7 +185,7 @@ def _check_interpreter(text: str) -> None:
 
 def _check_working_folder(text: str) -> None:
     path = Path(text)
-    if not path.is_absolute() or not path.is_dir():
+    if not path.is_absolute() or not os.path.isdir(path):
         raise DashboardError(
             f"There is no working folder {printable(text)}.", "Choose a folder that exists, by its full path."
         )
@@ -197,15 +198,15 @@ def _check_working_folder(text: str) -> None:
 def _check_script(spec: JobSpec) -> None:
     path = Path(spec.working_folder) / spec.target
     shown = printable(spec.target)
-    if path.is_dir():
+    if os.path.isdir(path):
         raise DashboardError(f"{shown} is a folder, not a script.", "Choose a .py file in it.")
-    if not path.exists():
+    if not os.path.exists(path):
         as_module = re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", spec.target) and path.suffix != ".py"
         raise DashboardError(
             f"There is no script {shown} (looked in {printable(spec.working_folder)}).",
             "Start it as a module (-m)." if as_module else "Choose a script that exists.",
         )
-    if not path.is_file() or not os.access(path, os.R_OK):
+    if not os.path.isfile(path) or not os.access(path, os.R_OK):
         raise DashboardError(f"The script {shown} cannot be read.", "Choose a readable .py file.")
 
 
@@ -238,7 +239,7 @@ def _check_gpu_names(spec: JobSpec, gpus: Sequence[GpuInfo] | None) -> None:
 
 
 def _check_disk(folder: Path) -> list[str]:
-    while not folder.exists() and folder != folder.parent:
+    while not os.path.exists(folder) and folder != folder.parent:
         folder = folder.parent
     try:
         free_bytes = shutil.disk_usage(folder).free

@@ -54,13 +54,13 @@ def _git_folder(entry: Path) -> Path | None:
 
     Source: gitrepository-layout(5).
     """
-    if entry.is_dir():
-        return entry if (entry / "HEAD").is_file() else None
+    if os.path.isdir(entry):  # pathlib raises where one may not look
+        return entry if os.path.isfile(entry / "HEAD") else None
     text = _read_text(entry)
     if text is None or not text.startswith("gitdir:"):
         return None
     target = entry.parent / text.removeprefix("gitdir:").strip()
-    return target if (target / "HEAD").is_file() else None
+    return target if os.path.isfile(target / "HEAD") else None
 
 
 def _read_commit(git_folder: Path) -> str | None:

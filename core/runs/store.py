@@ -196,11 +196,12 @@ class RunStore:
         Raises:
             DashboardError: None fits, or several do.
         """
-        path = Path(text).expanduser()
-        if path.name == MANIFEST_NAME and path.is_file():
+        # os.path, as pathlib raises on an unknown ~user and on a name that is too long.
+        path = Path(os.path.expanduser(text))
+        if path.name == MANIFEST_NAME and os.path.isfile(path):
             path = path.parent
-        if (path / MANIFEST_NAME).is_file():
-            return RunFolder(path.resolve())
+        if os.path.isfile(path / MANIFEST_NAME):
+            return RunFolder(Path(os.path.realpath(path)))
         fitting = [path for path in self.folders() if text and path.name.startswith(text)]
         exact = [path for path in fitting if path.name == text]
         if len(exact or fitting) == 1:
@@ -219,10 +220,11 @@ class RunStore:
         """Returns the paths of all run folders, newest first, unread."""
         try:
             with os.scandir(self.root) as entries:
-                names = [e.name for e in entries if not e.name.startswith(".") and e.is_dir()]
+                names = [entry.name for entry in entries if not entry.name.startswith(".")]
         except OSError:
             return ()
-        return tuple(self.root / name for name in sorted(names, reverse=True))
+        paths = (self.root / name for name in sorted(names, reverse=True))
+        return tuple(path for path in paths if os.path.isdir(path))
 
     def _new_folder(self, title: str, created_ns: int) -> RunFolder:
         stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(created_ns // 1_000_000_000))

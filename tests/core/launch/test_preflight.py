@@ -143,6 +143,17 @@ def test_interpreter_that_is_none(job: JobSpec, tmp_path: Path) -> None:
     assert said(binary).startswith(f"{binary} cannot be started: ")
 
 
+def test_names_that_are_too_long(job: JobSpec, tmp_path: Path) -> None:
+    long = str(tmp_path / ("a" * 5000))
+    for wrong in (
+        replace(job, target=long),
+        replace(job, interpreter=long),
+        replace(job, working_folder=long),
+    ):
+        assert refused(wrong)[0].startswith("There is no ")
+    assert run_preflight(job, data_folder=Path(long)).gloo
+
+
 def test_virtual_environment_is_pointed_at(job: JobSpec, tmp_path: Path) -> None:
     (tmp_path / "venv" / "bin").mkdir(parents=True)
     (tmp_path / "venv" / "bin" / "python").touch()

@@ -103,6 +103,20 @@ def test_find_by_id_prefix_and_path(tmp_path: Path) -> None:
             store.find(absent)
 
 
+@pytest.mark.parametrize("text", ["~no-such-user/run", "a" * 5000, "\udce9", ""])
+def test_what_can_be_no_path_is_no_run_either(tmp_path: Path, text: str) -> None:
+    with pytest.raises(DashboardError, match="There is no run"):
+        store_in(tmp_path).find(text)
+
+
+def test_link_that_leads_nowhere_hides_no_run(tmp_path: Path) -> None:
+    store = store_in(tmp_path)
+    folder = make_run(store, "20260101-000000-a-0000")
+    (store.root / "loop").symlink_to("loop")
+    (store.root / "dangling").symlink_to("nothing")
+    assert store.folders() == (folder.path,)
+
+
 def test_copied_folder_is_found_by_path(tmp_path: Path) -> None:
     folder = make_run(store_in(tmp_path), "20260101-000000-a-0000")
     copy = tmp_path / "sent by mail"
