@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import signal
 import sys
 import time
@@ -16,6 +18,7 @@ from core.errors import DashboardError
 from core.launch.client import request_stop
 from core.runs.manifest import ENDED
 from core.runs.monitor import RunMonitor
+from core.runs.store import default_store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -77,7 +80,7 @@ def follow(folder: RunFolder, *, owner: bool, interrupts: Interrupts | None = No
         number where this command was told to stop.
     """
     monitor = RunMonitor(folder)
-    display: Display = LiveDisplay() if sys.stdout.isatty() else PlainDisplay()
+    display: Display = LiveDisplay() if _can_redraw() else PlainDisplay()
     with (interrupts or Interrupts()).caught() as caught:
         try:
             snapshot = _watch(monitor, folder, display, caught, owner=owner)
@@ -85,12 +88,24 @@ def follow(folder: RunFolder, *, owner: bool, interrupts: Interrupts | None = No
             display.close()
     status = end_status(snapshot)
     if status is None:
-        write_line(f"The run goes on. Follow it again with `attach {folder.id}`.")
+        write_line(f"The run goes on. Follow it again with `attach {name_of(folder)}`.")
         return 0
     write_summary(folder, snapshot, status)
+    if snapshot.manifest.status not in ENDED:
+        write_line(f"Processes of it may live: `stop {name_of(folder)}` ends them.")
     if owner and caught.first is not None and status != "done":
         return 128 + caught.first
     return 0 if status == "done" else FAILED
+
+
+def _can_redraw() -> bool:
+    """Tell whether a table can be redrawn in place; on a dumb terminal it would only show at the end."""
+    return sys.stdout.isatty() and os.environ.get("TERM", "") not in ("dumb", "unknown")
+
+
+def name_of(folder: RunFolder) -> str:
+    """Return what a user types to name this run: its id, or its path if it lies elsewhere."""
+    return folder.id if folder.path.parent == default_store().root else shlex.quote(str(folder.path))
 
 
 def end_status(snapshot: RunSnapshot) -> Status | None:

@@ -14,7 +14,11 @@ from core.errors import DashboardError
 
 
 def prepare_streams() -> None:
-    """Let no character that the terminal's encoding lacks end the program."""
+    """Let no character that the terminal's encoding lacks, and no closed stream, end the program."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - for the life of the process
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - for the life of the process
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:

@@ -12,7 +12,7 @@ from core.errors import DashboardError
 from core.files import printable
 from core.launch.client import end_left_behind, left_behind, request_capture, request_stop
 from core.runs.manifest import ENDED
-from core.runs.store import default_store, effective_status
+from core.runs.store import RunStore, default_store, effective_status
 from core.units import format_elapsed, format_file_bytes
 
 if TYPE_CHECKING:
@@ -67,11 +67,10 @@ def list_runs(*, as_json: bool, limit: int | None) -> int:
 
 def stop(folder: RunFolder, *, now: bool) -> int:
     """Stop a run and wait until none of its processes is left."""
-    try:
-        asked = request_stop(folder, now=now)
-    except DashboardError:
+    manifest = folder.read()
+    if manifest.status not in ENDED and effective_status(folder, manifest) == "lost":
         return _end_what_was_left(folder)
-    if not asked:
+    if not request_stop(folder, now=now):
         write_line(f"{folder.id} has ended already.")
         return 0
     limit_s = time.monotonic() + STOP_LIMIT_S
@@ -89,7 +88,7 @@ def stop(folder: RunFolder, *, now: bool) -> int:
 
 def _end_what_was_left(folder: RunFolder) -> int:
     """End the processes of a run whose supervisor is gone."""
-    for item in left_behind(default_store()):
+    for item in left_behind(RunStore(folder.path.parent)):
         if item.folder.path == folder.path:
             remaining = end_left_behind(item)
             if remaining:

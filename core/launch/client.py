@@ -96,7 +96,7 @@ def request_stop(folder: RunFolder, now: bool = False) -> bool:
         False if the run has ended already.
 
     Raises:
-        DashboardError: Nobody is there to end it, see ``left_behind``.
+        DashboardError: Nobody is there to end it, see ``left_behind``; or the folder is a copy.
     """
     manifest = folder.read()
     status = effective_status(folder, manifest)
@@ -107,6 +107,7 @@ def request_stop(folder: RunFolder, now: bool = False) -> bool:
         )
     if status in ENDED:
         return False
+    _refuse_copy(folder, manifest)
     try:
         _ask(folder, StopRequest(seq=0, t_ns=time.time_ns(), now=now))
     except OSError:
@@ -145,6 +146,7 @@ def request_capture(  # noqa: PLR0913 - the fields of one record
             f"The run {folder.id} has ended: there is nothing to capture.",
             "Launch it again and capture while it runs.",
         )
+    _refuse_copy(folder, manifest)
     beyond = [rank for rank in ranks or () if not 0 <= rank < manifest.job.ranks]
     if beyond:
         raise DashboardError(
@@ -174,6 +176,16 @@ def request_capture(  # noqa: PLR0913 - the fields of one record
             "Free some disk space and ask again.",
         ) from error
     return request
+
+
+def _refuse_copy(folder: RunFolder, manifest: Manifest) -> None:
+    """Raises if the processes of a run look into another folder than this one, which is a copy then."""
+    original = manifest.environment.get(RUN_VARIABLE, "")
+    if os.path.isdir(original) and not os.path.samefile(original, folder.path):
+        raise DashboardError(
+            f"{files.printable(str(folder.path))} is a copy; the run goes on in {files.printable(original)}.",
+            "Name that one.",
+        )
 
 
 def left_behind(store: RunStore) -> list[LeftBehind]:

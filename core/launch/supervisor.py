@@ -345,11 +345,13 @@ class Supervisor:
         return "done" if self._launcher_exit_code == 0 else "failed"
 
     def _summary(self, status: Status, ends: list[outcome.RankEnd]) -> str:
-        left = f"; {len(self._living)} processes do not die" if self._living else ""
+        left = ""
+        if self._living:
+            left = f"; {_processes(len(self._living))} {'does' if len(self._living) == 1 else 'do'} not die"
         if status == "stopped":
             if self._launcher is None:
                 return "Stopped before it started"
-            killed = f"; {len(self._killed)} processes had to be killed" if self._killed else ""
+            killed = f"; {_processes(len(self._killed))} had to be killed" if self._killed else ""
             return f"Stopped{killed}{left}"
         if status == "done":
             ranks = "1 rank" if self._job.ranks == 1 else f"All {self._job.ranks} ranks"
@@ -401,6 +403,10 @@ class ControlReader:
             if isinstance(event, StopRequest):
                 requests.append(event)
         return requests
+
+
+def _processes(count: int) -> str:
+    return "1 process" if count == 1 else f"{count} processes"
 
 
 def _driver_is_there() -> bool:

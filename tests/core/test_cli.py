@@ -15,16 +15,17 @@ from rich.console import Console
 from core.cli.arguments import split_launch
 from core.cli.demo import render_pages
 from core.cli.devices import as_object, environment_problems
+from core.cli.follow import follow
 from core.cli.launch import make_choice
 from core.cli.live import LiveDisplay, render
 from core.cli.plain import PlainDisplay, figures_line
-from core.cli.runs import common_first_step, list_runs
+from core.cli.runs import common_first_step, list_runs, stop
 from core.cli.summary import write_summary
 from core.errors import DashboardError
 from core.hardware.probe import Devices
 from core.hardware.readings import GpuInfo, GpuReading
 from core.runs.job import JobSpec
-from core.runs.manifest import Host, Manifest
+from core.runs.manifest import Host, Manifest, ProcessIdentity, write_manifest
 from core.runs.snapshot import Alert, RankState, RankStatus, RunSnapshot, Series
 from core.runs.store import RunFolder, RunStore, default_store
 
@@ -270,6 +271,27 @@ def test_names_with_odd_bytes_are_listed_and_survive_as_json(capsys: pytest.Capt
     assert text.isascii()
     (entry,) = json.loads(text)
     assert (entry["id"], entry["script"]) == ("odd\x1b[31m\nname", target)
+
+
+def test_damaged_run_is_not_said_to_be_stopped() -> None:
+    folder = RunStore(default_store().root).create(job())
+    folder.manifest_path.write_text("{")
+    with pytest.raises(DashboardError, match="is damaged"):
+        stop(folder, now=False)
+
+
+def test_lost_run_outside_the_store_is_named_by_its_path(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = RunStore(tmp_path / "my runs").create(job())
+    manifest = replace(
+        folder.read(),
+        status="running",
+        supervisor=ProcessIdentity(pid=1, create_time_s=0.0, boot_id="another boot"),
+    )
+    write_manifest(folder.path, manifest)
+    assert follow(folder, owner=False) == 3
+    assert f"`stop '{folder.path}'` ends them" in capsys.readouterr().out
 
 
 def gpus(count: int, name: str = "H100") -> tuple[GpuInfo, ...]:

@@ -9,13 +9,16 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
 import psutil
 import pytest
 
+from core.runs.job import JobSpec
+from core.runs.manifest import write_manifest
+from core.runs.store import RunStore
 from core.telemetry.events import Loss, RankEnded, RankEvent
 
 MAIN = Path(__file__).parents[2] / "main.py"
@@ -145,6 +148,23 @@ def test_folder_that_is_gone_and_output_that_finds_no_room_are_refused(tmp_path:
         assert error.startswith("error: ")
         assert said in error
         assert hint.startswith("hint: ")
+
+
+def test_closed_output_is_no_bug(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    folder = RunStore(data / "runs").create(
+        JobSpec(title="t", target="t", interpreter="/p", working_folder="/")
+    )
+    write_manifest(folder.path, replace(folder.read(), status="done"))
+    result = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", sys.executable, str(MAIN), "attach", folder.id],
+        env=os.environ | {"RIDGELINE_DATA_DIR": str(data)},
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    assert (result.returncode, result.stderr) == (0, "")
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

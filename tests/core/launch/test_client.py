@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -77,6 +78,20 @@ def test_ended_run_needs_no_stop(store: RunStore) -> None:
 def test_run_without_a_supervisor_cannot_be_stopped(lost: RunFolder) -> None:
     with pytest.raises(DashboardError, match=r"supervisor of .* is gone"):
         request_stop(lost)
+
+
+def test_copy_of_a_run_that_goes_on_leads_to_the_original(running: RunFolder, tmp_path: Path) -> None:
+    """Nobody reads the requests in a copy; a run that another machine sees elsewhere is none."""
+    environment = {"RIDGELINE_RUN_DIR": str(running.path)}
+    write_manifest(running.path, replace(running.read(), environment=environment))
+    copy = RunFolder(Path(shutil.copytree(running.path, tmp_path / "copy")))
+    for ask in (request_stop, request_capture):
+        with pytest.raises(DashboardError, match="is a copy; the run goes on in"):
+            ask(copy)
+    assert control(copy) == []
+    assert request_stop(running)
+    running.path.rename(tmp_path / "moved")
+    assert request_stop(RunFolder(tmp_path / "moved"))
 
 
 def test_capture_request_holds_what_was_asked(running: RunFolder) -> None:
