@@ -180,7 +180,12 @@ class RunStore:
         """Returns the newest runs first; what cannot be shown is kept in ``problems``."""
         runs: list[RunSummary] = []
         problems: list[tuple[str, str]] = []
-        for path in self.folders():
+        try:
+            paths = self._read_folders()
+        except OSError as error:
+            problems.append((str(self.root), f"The folder cannot be read: {error.strerror or error}."))
+            paths = ()
+        for path in paths:
             if limit is not None and len(runs) >= limit:
                 break
             try:
@@ -219,9 +224,14 @@ class RunStore:
     def folders(self) -> tuple[Path, ...]:
         """Returns the paths of all run folders, newest first, unread."""
         try:
-            with os.scandir(self.root) as entries:
-                names = [entry.name for entry in entries if not entry.name.startswith(".")]
+            return self._read_folders()
         except OSError:
+            return ()
+
+    def _read_folders(self) -> tuple[Path, ...]:
+        try:
+            names = [name for name in os.listdir(self.root) if not name.startswith(".")]
+        except FileNotFoundError:
             return ()
         paths = (self.root / name for name in sorted(names, reverse=True))
         return tuple(path for path in paths if os.path.isdir(path))

@@ -109,6 +109,13 @@ def test_what_can_be_no_path_is_no_run_either(tmp_path: Path, text: str) -> None
         store_in(tmp_path).find(text)
 
 
+def test_folder_of_runs_that_cannot_be_read_is_no_empty_one(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    store = RunStore(tmp_path / "file")
+    assert store.list() == []
+    assert store.problems == ((str(tmp_path / "file"), "The folder cannot be read: Not a directory."),)
+
+
 def test_link_that_leads_nowhere_hides_no_run(tmp_path: Path) -> None:
     store = store_in(tmp_path)
     folder = make_run(store, "20260101-000000-a-0000")
