@@ -53,9 +53,8 @@ def end_runs(store: RunStore) -> Iterator[None]:
         _wait_for(partial(_has_ended, monitor))
 
 
-def test_one_click_to_four_live_ranks(
-    open_window: Callable[..., RealWindow], store: RunStore, end_runs: None
-) -> None:
+@pytest.mark.usefixtures("end_runs")
+def test_one_click_to_four_live_ranks(open_window: Callable[..., RealWindow], store: RunStore) -> None:
     window = open_window()
     window.resize(1280, 800)
     window.wait_for_title("Home")
