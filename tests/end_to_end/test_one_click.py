@@ -54,6 +54,7 @@ def end_runs(store: RunStore) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("end_runs")
+@pytest.mark.usefixtures("end_runs")
 def test_one_click_to_four_live_ranks(open_window: Callable[..., RealWindow], store: RunStore) -> None:
     window = open_window()
     window.resize(1280, 800)
