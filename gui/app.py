@@ -88,7 +88,8 @@ def _close_on_signals(window: MainWindow) -> None:
     """Ctrl+C and SIGTERM close the window as its cross does, without a question."""
 
     def close(number: int, frame: object) -> None:
-        window.close_now()
+        # It comes between any two instructions, maybe amid painting: close when that is done.
+        QTimer.singleShot(0, window, window.close_now)
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, close)

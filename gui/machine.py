@@ -99,6 +99,10 @@ class Machine(QObject):
         gpus = self.devices.gpus if self.devices is not None else ()
         return choose_preset(gpus, self.interpreter)
 
+    def why_not_choose(self) -> str | None:
+        """Why it is not known yet what one click should launch, or None."""
+        return "GPUs are being looked for" if self.detecting and self.devices is None else None
+
     @property
     def gpu_count(self) -> int:
         """GPUs and slices that CUDA can run on, as far as is known."""

@@ -7,6 +7,7 @@ the pages. Opening, dropping, asking, starting and leaving are in ``gui.shell``.
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QByteArray, QPoint, QSize, Qt, QTimer, QUrl
@@ -22,7 +23,7 @@ from gui.machine_words import devices_line
 from gui.pages import PAGES
 from gui.recent_work import RecentWork
 from gui.run_session import RunSession
-from gui.run_words import job_line, job_state, problem_count, ranks_line
+from gui.run_words import capture_words, job_line, job_state, problem_count, ranks_line
 from gui.shell.dialogs import ask_for_paths, show_about, version_lines
 from gui.shell.docks import WIDE_FROM_PX, Docks
 from gui.shell.drop_target import DropTarget
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 
     from core.files import FileDescription
     from core.hardware.readings import GpuInfo
+    from core.runs.snapshot import Capture
     from core.runs.store import RunFolder, RunStore
     from gui.pages.page import Page
     from gui.settings import Settings
@@ -167,6 +169,7 @@ class MainWindow(QMainWindow):
         session.selection_changed.connect(self._refresh_actions)
         session.launched.connect(lambda _: self.navigate("run"))
         session.attached.connect(self._remember_run)
+        session.capture_ready.connect(self._show_capture)
         session.warned.connect(lambda text: self.banners.show_banner(f"warned {text}", "warn", text))
         session.failed.connect(self._show_failure)
 
@@ -283,6 +286,14 @@ class MainWindow(QMainWindow):
         self._save_timer.start()
         self._show_session()
 
+    def _show_capture(self, capture: Capture) -> None:
+        """Says once a request which ranks have captured by now."""
+        snapshot = self.context.session.snapshot
+        if snapshot is not None:
+            what, rest = capture_words(capture, snapshot)
+            actions = [("Open the run folder", partial(self.context.actions.trigger, "run.folder"))]
+            self.banners.show_banner(f"capture {capture.request}", "info", what, rest, actions)
+
     def _show_problems(self) -> None:
         self.navigate("run")
         titles = [title.split(" ")[0] for title, _ in self.page.dock_tabs()]
@@ -343,7 +354,7 @@ class MainWindow(QMainWindow):
     def launch(self) -> None:
         """Launches what the page shows, or the demo."""
         if not self.page.launch():
-            self.launch_demo()
+            self.context.actions.trigger("run.launch_demo")
 
     def launch_demo(self) -> None:
         """One click: the preset that fits this machine."""

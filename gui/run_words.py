@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.runs.snapshot import RankStatus
-from core.units import format_count
+from core.units import format_count, format_file_bytes
 
 if TYPE_CHECKING:
     from core.runs.manifest import Status
-    from core.runs.snapshot import RunSnapshot
+    from core.runs.snapshot import Capture, RunSnapshot
 
 ALIVE = frozenset(
     {RankStatus.STARTING, RankStatus.RUNNING, RankStatus.SLOW, RankStatus.WAITING, RankStatus.SILENT}
@@ -69,3 +69,15 @@ def problem_count(snapshot: RunSnapshot) -> tuple[int, str]:
     if "error" in levels:
         return count, "error"
     return count, "warn" if count else "none"
+
+
+def capture_words(capture: Capture, snapshot: RunSnapshot) -> tuple[str, str]:
+    """What is ready of the request that a capture belongs to, and where it lies."""
+    ready = [each for each in snapshot.captures if each.request == capture.request and each.state == "ready"]
+    ranks = sorted({each.rank for each in ready})
+    who = f"rank {ranks[0]}" if len(ranks) == 1 else f"ranks {', '.join(map(str, ranks))}"
+    what = {"trace": "Trace", "snapshot": "Memory snapshot", "stacks": "Stacks"}.get(capture.what, "Capture")
+    start = "" if capture.step is None else f"from step {format_count(capture.step)}, "
+    size = format_file_bytes(sum(each.file_bytes or 0 for each in ready))
+    folder = (capture.file or "").rpartition("/")[0]
+    return f"{what} of {who} is ready:", f"{start}{size}{f' in {folder}' if folder else ''}."

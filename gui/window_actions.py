@@ -19,7 +19,7 @@ def window_actions(window: MainWindow, session: RunSession, machine: Machine) ->
     """All actions, in the order in which menus and the palette show them."""
     return [
         *_file_actions(window),
-        *_run_actions(window, session),
+        *_run_actions(window, session, machine),
         *_machine_actions(machine),
         *_view_actions(window),
         *_help_actions(window),
@@ -74,7 +74,7 @@ def _file_actions(window: MainWindow) -> list[ActionSpec]:
     ]
 
 
-def _run_actions(window: MainWindow, session: RunSession) -> list[ActionSpec]:
+def _run_actions(window: MainWindow, session: RunSession, machine: Machine) -> list[ActionSpec]:
     def no_rank() -> str | None:
         if session.selected_rank is None:
             return session.why_not_capture() or "no rank is selected"
@@ -106,7 +106,7 @@ def _run_actions(window: MainWindow, session: RunSession) -> list[ActionSpec]:
             run=window.launch_demo,
             icon="play",
             menu="Run",
-            enabled=session.why_not_launch,
+            enabled=lambda: session.why_not_launch() or machine.why_not_choose(),
             words="minillm fsdp tiny seed start",
         ),
         ActionSpec(

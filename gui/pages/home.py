@@ -287,7 +287,8 @@ class HomePage(Page):
         ranks = f"{choice.spec.ranks} {'rank' if choice.spec.ranks == 1 else 'ranks'}"
         what = f"MiniLLM under FSDP2 on {ranks}, 200 steps."
         self._launch_text.set_plain(f"{what} {'Looking for GPUs.' if machine.detecting else choice.why}")
-        self._launch_button.set_text("Launching" if session.launching else f"Launch on {machine.where}")
+        known = "Launch" if machine.why_not_choose() else f"Launch on {machine.where}"
+        self._launch_button.set_text("Launching" if session.launching else known)
         self._detect_text.set_plain(
             "Find the NVIDIA GPUs of this machine. The probe runs in a child process with a time limit. "
             "Vulkan and Metal devices are not looked for by this version."

@@ -129,6 +129,8 @@ class StatusBar(QStatusBar):
         self.setSizeGripEnabled(False)
         self._theme = theme
         self._level = "none"
+        self._shown_job: tuple[str, str, bool] | None = None
+        self._shown_problems: tuple[int, str] | None = None
         self._dot = Dot(theme)
         self._job_icon = QLabel()
         self._job = ElidedLabel()
@@ -168,6 +170,9 @@ class StatusBar(QStatusBar):
 
     def set_job(self, text: str, level: str, *, running: bool) -> None:
         """Says what the job does; a dot for one that lives, an icon otherwise."""
+        if (text, level, running) == self._shown_job:
+            return
+        self._shown_job = (text, level, running)
         self._job.set_full_text(text)
         set_kind(self._job, level=level)
         self._dot.setVisible(running)
@@ -189,6 +194,9 @@ class StatusBar(QStatusBar):
 
     def set_problems(self, count: int, level: str) -> None:
         """Says how many problems there are."""
+        if (count, level) == self._shown_problems:
+            return
+        self._shown_problems = (count, level)
         self._level = level if count else "none"
         text = "No problems" if count == 0 else "1 problem" if count == 1 else f"{count:,} problems"
         self._problems.setText(text)

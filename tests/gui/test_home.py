@@ -67,6 +67,16 @@ def test_one_click_names_what_it_launches_and_why(window: MainWindow, home: Home
     assert "2 GPUs are there, not 4" in text_of(home, "MiniLLM")
 
 
+def test_nothing_is_launched_before_the_gpus_are_known(window: MainWindow, home: HomePage) -> None:
+    machine = window.context.machine
+    machine.detecting = True
+    machine.changed.emit()
+    assert not button(home, "Launch").isEnabled()
+    assert window.context.actions.reason("run.launch_demo") == "GPUs are being looked for"
+    found(window, h100(0))
+    assert button(home, "Launch on 1 GPU").isEnabled()
+
+
 def test_the_machine_in_words(window: MainWindow, home: HomePage) -> None:
     machine, host = window.context.machine, replace(this_host(), cpu_count=1, memory_bytes=8 * 2**30)
     assert devices_line(machine) == "GPUs not known"

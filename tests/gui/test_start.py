@@ -6,24 +6,30 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 
 from core.runs.identity import identity
 from core.runs.manifest import ProcessIdentity, write_manifest
+from gui import render
+from gui.app import _catch_bugs
 from gui.machine import InterpreterFacts, Machine, _stamp_ns
+from gui.pages import PAGES
 from gui.settings import FILE_NAME, Settings
 from gui.shell.start_up import StartUp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from PySide6.QtWidgets import QApplication
     from pytestqt.qtbot import QtBot
 
     from core.runs.store import RunFolder
@@ -227,3 +233,43 @@ def test_what_a_run_left_behind_is_offered(
         qtbot.waitUntil(lambda: process.poll() is not None, timeout=15_000)
         qtbot.waitUntil(lambda: not window.context.tasks._running, timeout=15_000)
         assert json.loads(folder.manifest_path.read_bytes())["status"] == "lost"
+
+
+def test_a_bug_anywhere_is_shown_and_the_program_goes_on(
+    window: MainWindow, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for module in (sys, threading):
+        monkeypatch.setattr(module, "excepthook", module.excepthook)
+    _catch_bugs(window)
+    try:
+        raise ZeroDivisionError("in a slot")
+    except ZeroDivisionError as error:
+        sys.excepthook(type(error), error, error.__traceback__)
+    assert window._crash is not None
+    assert "ZeroDivisionError: in a slot" in window._crash.text
+    assert "ZeroDivisionError: in a slot" in capsys.readouterr().err
+    window._crash.close()
+    assert window.isVisible()
+
+
+def test_pages_are_rendered_in_both_themes_and_sizes(
+    qapp: QApplication,
+    quiet_machine: list[str],
+    make_run: Callable[..., RunFolder],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(render, "SETTLE_S", 0.05)
+    folder = make_run("tiny")
+    written = render.render_pages(qapp, tmp_path / "pictures", folder.id)
+    sizes = {path.name: QImage(str(path)).size().toTuple() for path in written}
+    expected = {
+        f"{page.name}-{theme}-{width}.png": (width, height)
+        for page in PAGES
+        for theme in ("dark", "light")
+        for width, height in ((1280, 800), (1920, 1080))
+    }
+    assert sizes == expected
+    assert sorted(path.name for path in (tmp_path / "pictures").iterdir()) == sorted(expected)
+    pictures = {path.read_bytes() for path in written}
+    assert len(pictures) == len(written)
