@@ -40,7 +40,7 @@ STATUS_LOOKS: dict[RankStatus, StatusLook] = {
 STATUS_MEANINGS: dict[RankStatus, str] = {
     RankStatus.NOT_STARTED: "Its process has not reported yet.",
     RankStatus.STARTING: "Its process runs, its first step has not ended.",
-    RankStatus.RUNNING: "It ends steps.",
+    RankStatus.RUNNING: "Its steps go on.",
     RankStatus.SLOW: "It needs longer for its own work than the others and holds them back.",
     RankStatus.WAITING: "It waits for another rank inside a collective.",
     RankStatus.SILENT: "Its process lives but ends no step, and it is the one that others wait for.",
