@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from gui.theme import Theme, ThemeController
 
 DEFAULT_SIZE = QSize(1280, 800)
-LEAST_SIZE = QSize(800, 520)
+LEAST_SIZE = QSize(960, 600)
 SAVE_AFTER_MS = 500
 TOP_BAR_ACTIONS = {
     "launch": "run.launch",

@@ -263,7 +263,6 @@ class RunSession(QObject):
     def _poll_of(self, folder: RunFolder) -> Callable[[], tuple[RunSnapshot, list[LogLine]]]:
         """Work for one worker thread, which owns the monitor."""
         monitors: list[RunMonitor] = []
-        self._look_for_listeners()
 
         def poll() -> tuple[RunSnapshot, list[LogLine]]:
             # numpy comes with it: not before a run is looked at.
@@ -277,12 +276,13 @@ class RunSession(QObject):
 
         return poll
 
-    def _look_for_listeners(self) -> None:
-        self._has_listeners = self.isSignalConnected(QMetaMethod.fromSignal(self.lines_changed))
+    def connectNotify(self, signal: QMetaMethod) -> None:  # noqa: N802
+        """Lines are read from the monitor once somebody shows them."""
+        if signal == QMetaMethod.fromSignal(self.lines_changed):
+            self._has_listeners = True
 
     def _take(self, result: tuple[RunSnapshot, list[LogLine]]) -> None:
         snapshot, lines = result
-        self._look_for_listeners()
         self._last_error = ""
         first = self._snapshot is None
         changed = snapshot is not self._snapshot

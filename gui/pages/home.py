@@ -36,6 +36,7 @@ from gui.plain_text import Paragraph, plain_label
 from gui.theme import set_kind
 from gui.widgets.action_button import ActionButton
 from gui.widgets.check_list import CheckList
+from gui.widgets.elided_label import ElidedLabel
 from gui.widgets.empty_state import EmptyState
 from gui.widgets.key_values import KeyValues
 from gui.widgets.row_delegate import dress_table
@@ -124,7 +125,7 @@ class HomePage(Page):
         own = ActionButton(actions.action("run.own_script"), "Own script", icon=False)
         self._detect_text = Paragraph()
         self._detect_button = ActionButton(actions.action("app.detect"), icon=False)
-        self._detect_note = plain_label()
+        self._detect_note = ElidedLabel()
         set_kind(self._detect_note, kind="caption")
         opening = Paragraph(
             "A run folder or a Python training script. Or drop it anywhere on this window. Traces, Nsight "
@@ -159,7 +160,7 @@ class HomePage(Page):
     def _act(self, icon: str, title: str, text: QLabel, foot: tuple[QWidget, ...]) -> QFrame:
         card = QFrame()
         set_kind(card, kind="card")
-        card.setFixedHeight(ACT_PX)
+        card.setMinimumHeight(ACT_PX)
         head = QHBoxLayout()
         head.setSpacing(8)
         picture = QLabel()
@@ -294,7 +295,7 @@ class HomePage(Page):
             "Vulkan and Metal devices are not looked for by this version."
         )
         self._detect_button.set_text("Detecting" if machine.detecting else "Detect devices")
-        self._detect_note.setText(_last_detection(machine.devices_checked_s, machine.gpu_count))
+        self._detect_note.set_full_text(_last_detection(machine.devices_checked_s, machine.gpu_count))
         times = [at for at in (machine.devices_checked_s, machine.facts and machine.facts.checked_s) if at]
         self._checked.setText(f"checked {_clock(max(times))}" if times else "")
         self._pairs.set_pairs(machine_pairs(machine, self._host))

@@ -206,7 +206,7 @@ class Palette(QFrame):
         self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._list.setAccessibleName("Results")
         self._list.setMouseTracking(True)
-        self._list.setStyleSheet("background: transparent;")
+        self._list.setStyleSheet("background: transparent; border: 0;")
         self._list.clicked.connect(lambda index: self._run(index.row()))
         self._list.entered.connect(self._list.setCurrentIndex)
         self._arrange()

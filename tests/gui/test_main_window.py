@@ -248,8 +248,8 @@ def test_closing_without_a_job_saves_and_ends(
     qtbot: QtBot, theme: ThemeController, tasks: Tasks, store: RunStore
 ) -> None:
     window = MainWindow(theme, tasks, Settings.load(), store)
-    # The offscreen screen is 800 x 800: nothing larger is restored there.
-    window.resize(800, 640)
+    # The offscreen screen is 800 x 800: a higher window would be fitted to it.
+    window.resize(960, 640)
     with qtbot.waitExposed(window):
         window.show()
     window.navigate("run")
@@ -257,7 +257,7 @@ def test_closing_without_a_job_saves_and_ends(
     assert not window.isVisible()
     assert saved(window)["page"] == "run"
     again = MainWindow(theme, tasks, Settings.load(), store)
-    assert (again.width(), again.height()) == (800, 640)
+    assert (again.width(), again.height()) == (960, 640)
     for each in (window, again):
         each.close_now(save=False)
         each.deleteLater()
