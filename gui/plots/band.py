@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gui.plots.curves import Curve, Floats, visible
+from gui.plots.curves import Curve, Floats, drawable, visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,6 +77,7 @@ def _bin_one(curve: Curve, edges: Floats, result: Binned, row: int) -> None:
         x, y = x[finite], y[finite]
     if not x.size:
         return
+    y = drawable(y)
     index = np.clip(np.searchsorted(edges, x, side="right") - 1, 0, len(edges) - 2)
     starts = np.flatnonzero(np.concatenate(([True], index[1:] != index[:-1])))
     filled = index[starts]

@@ -19,6 +19,9 @@ Floats = NDArray[np.float64]
 MAX_LINES = 8
 """Up to this many ranks get a line of their own; more are a band or a heat map."""
 
+LARGEST_DRAWN, SMALLEST_DRAWN = 1e300, 1e-300
+"""Finite values beyond these are drawn at these, or as zero."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
@@ -67,6 +70,16 @@ class ChartData:
         if not ends:
             return None
         return min(low for low, _ in ends), max(high for _, high in ends)
+
+
+def drawable(y: Floats) -> Floats:
+    """Values that an axis can hold: its ends, their distance and its ticks stay finite and apart.
+
+    A loss on its way to infinity passes through values whose differences overflow.
+    """
+    size = np.abs(y)
+    with_place = np.where(size < SMALLEST_DRAWN, 0.0, np.clip(y, -LARGEST_DRAWN, LARGEST_DRAWN))
+    return np.where(np.isfinite(y), with_place, y)
 
 
 def visible(x: Floats, low: float, high: float) -> slice:

@@ -17,7 +17,7 @@ from core.telemetry.decimate import count_not_positive, lone_points, min_max, po
 from core.telemetry.series import Smoother
 from core.telemetry.views import Series
 from gui.plots.canvas import Stroke
-from gui.plots.curves import visible
+from gui.plots.curves import SMALLEST_DRAWN, drawable, visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -160,10 +160,11 @@ def thin(x: Floats, y: Floats, span: Span, log: bool) -> tuple[Floats, Floats, i
         cannot show.
     """
     if not log:
-        return *min_max(x, y, span.low, span.high, span.width_px), 0
+        thin_x, thin_y = min_max(x, y, span.low, span.high, span.width_px)
+        return thin_x, drawable(thin_y), 0
     part = visible(x, span.low, span.high)
     thin_x, thin_y = min_max(x[part], positive(y[part]), span.low, span.high, span.width_px)
-    return thin_x, np.log10(thin_y), count_not_positive(y[part])
+    return thin_x, np.log10(np.maximum(drawable(thin_y), SMALLEST_DRAWN)), count_not_positive(y[part])
 
 
 def _mixed(color: QColor, ground: QColor, share: float) -> QColor:

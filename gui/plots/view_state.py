@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 _HISTORY = 100
 _END_TOLERANCE = 0.02
+_LEAST_SHARE = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,9 @@ class ViewState:
 
     def set_data(self, low: float, high: float) -> None:
         """Tells the extent of the data along x."""
-        self._data = (low, high if high > low else low + 1.0)
+        # Far from zero, 1 is less than what neighbouring floats differ by.
+        least = max(abs(low), abs(high)) * _LEAST_SHARE
+        self._data = (low, high if high - low > least else low + max(1.0, least))
 
     def x_range(self) -> tuple[float, float]:
         """The visible range along x."""
@@ -107,7 +110,8 @@ class ViewState:
     def _go_to_x(self, low: float, high: float, gesture: object) -> None:
         first, last = self._data
         span = last - first
-        width = min(max(high - low, span * 1e-6), span)
+        least = max(abs(first), abs(last)) * _LEAST_SHARE
+        width = min(max(high - low, span * 1e-6, least), span)
         if width >= span * (1 - 1e-9) and high - low >= span:
             self._change(replace(self.view, follow=True, width=None, x=(0.0, 1.0)), gesture)
             return

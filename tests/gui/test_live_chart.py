@@ -148,6 +148,39 @@ def test_values_that_are_no_numbers_are_marked_at_their_step(chart: LiveChart) -
     assert len(chart.overlay.content.marks) == 6
 
 
+@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize(
+    "y",
+    [
+        [1.7e308, -1.7e308, 1.0],
+        [1.7e308, 1.7e308, 1.7e308],
+        [5e-324, 1e-323, 5e-324],
+        [np.inf, 1.5e308, np.nan],
+    ],
+)
+def test_a_loss_at_the_ends_of_what_a_number_holds_is_drawn(
+    chart: LiveChart, log: bool, y: list[float]
+) -> None:
+    chart.set_style(Style(log=log))
+    for ranks in (2, 64):
+        chart.show_data(loss_data(*[y] * ranks))
+        settle(chart)
+        assert np.isfinite(chart.overlay.content.plot.width())
+        assert not chart.grab().isNull()
+
+
+@pytest.mark.parametrize("step", [0.0, 2.0**53, float(2**63 - 1)])
+def test_a_step_far_from_zero_has_a_place_of_its_own(chart: LiveChart, step: float) -> None:
+    chart.show_data(ChartData("loss", (Curve(0, np.array([step]), np.array([2.5])),)))
+    settle(chart)
+    low, high = chart.view.x_range()
+    assert low <= step < high
+    chart.view.zoom_x(step, 0.5)
+    chart.draw()
+    low, high = chart.view.x_range()
+    assert low < high
+
+
 def test_zeros_on_a_log_axis_are_counted_and_the_rest_stays(chart: LiveChart) -> None:
     """Case G07."""
     chart.set_style(Style(log=True))
