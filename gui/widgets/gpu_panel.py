@@ -81,7 +81,7 @@ class GpuPanel(QWidget):
             return
         words = snapshot.gpus_unavailable
         if not words:
-            words = "No GPU reading yet." if snapshot.alive else "This run has no GPU readings."
+            words = _why_empty(snapshot)
         if words != self.words.text():
             self.words.setText(words)
         self._stack.setCurrentWidget(self._nothing)
@@ -129,3 +129,12 @@ class _GpuDelegate(RowDelegate):
         )
         for width, color in parts:
             painter.fillRect(QRectF(bar.left(), bar.top(), width, bar.height()), color)
+
+
+def _why_empty(snapshot: RunSnapshot) -> str:
+    if not snapshot.alive:
+        return "This run has no GPU readings."
+    if snapshot.manifest.job.device == "cpu":
+        # Without an NVIDIA driver nobody takes any: nothing is on its way.
+        return "No GPU readings: this run computes on the CPU."
+    return "No GPU reading yet."

@@ -116,6 +116,15 @@ def test_without_a_gpu_the_reason_is_said(qtbot: QtBot, theme: ThemeController) 
     assert not panel.table.isVisible()
 
 
+def test_a_run_on_the_cpu_promises_no_reading(qtbot: QtBot, theme: ThemeController) -> None:
+    panel = GpuPanel(theme)
+    qtbot.addWidget(panel)
+    panel.show_snapshot(cpu_snapshot(gpus_unavailable=""))
+    assert panel.words.text() == "No GPU readings: this run computes on the CPU."
+    panel.show_snapshot(run_snapshot([gpu_rank(0)], gpus=()))
+    assert panel.words.text() == "No GPU reading yet."
+
+
 def test_the_panel_can_be_drawn(qtbot: QtBot, theme: ThemeController) -> None:
     panel = panel_of(qtbot, theme, gpu(0, 4000), gpu(1, None), ranks=2)
     panel.table.selectRow(0)
