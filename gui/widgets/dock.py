@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 HEAD_PX = 36
 TABS_PX = 32
+INSPECTOR_LEAST_PX = 240
+"""Below this its names and values are cut to nothing; a restored layout may ask for less."""
 QWIDGET_MOST_PX = 16_777_215
 
 
@@ -73,6 +75,7 @@ class InspectorDock(QDockWidget):
         self._places: dict[QWidget, QWidget] = {}
         frame = QWidget()
         set_kind(frame, kind="inspector")
+        frame.setMinimumWidth(INSPECTOR_LEAST_PX)
         layout = QVBoxLayout(frame)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self._content)

@@ -25,6 +25,7 @@ from PySide6.QtWidgets import (
 from gui.main_window import MainWindow
 from gui.pages import PAGES, PageEntry
 from gui.settings import FILE_NAME, Settings
+from gui.widgets.dock import INSPECTOR_LEAST_PX
 from gui.widgets.question import Question
 
 if TYPE_CHECKING:
@@ -108,6 +109,14 @@ def test_docks_have_the_measures_of_the_design_and_come_back(qtbot: QtBot, windo
     assert not docks.log.isFloating()
     assert not docks.log.folded
     qtbot.waitUntil(lambda: docks.inspector.width() == 360)
+
+
+def test_the_inspector_never_gets_too_narrow_to_be_read(qtbot: QtBot, window: MainWindow) -> None:
+    window.navigate("run")
+    window.resize(1280, 800)
+    qtbot.waitUntil(partial(has_sizes, window.docks, (304, 136)))
+    window.resizeDocks([window.docks.inspector], [60], Qt.Orientation.Horizontal)
+    qtbot.waitUntil(lambda: window.docks.inspector.width() == INSPECTOR_LEAST_PX)
 
 
 def test_the_inspector_gives_way_in_a_narrow_window(qtbot: QtBot, window: MainWindow) -> None:
