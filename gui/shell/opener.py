@@ -38,8 +38,12 @@ class Opener(QObject):
         self._tasks = tasks
 
     def open(self, paths: Sequence[Path]) -> None:
-        """Opens each path; those after the twentieth are left out."""
-        for path in paths[:MOST_AT_ONCE]:
+        """Opens each path; those after the twentieth are left out.
+
+        One of the command line may be relative: what is remembered of it must
+        hold in another folder too.
+        """
+        for path in (each.absolute() for each in paths[:MOST_AT_ONCE]):
             self._describe(
                 path, self._tell(path), f"open {path}", title=f"Reading {printable(path.name)}", shown=True
             )

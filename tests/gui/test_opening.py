@@ -159,6 +159,16 @@ def test_a_run_is_shown_by_its_folder_or_its_manifest(
     assert window.context.settings.recent_files == []
 
 
+def test_a_relative_path_is_remembered_as_an_absolute_one(
+    qtbot: QtBot, window: MainWindow, make_run: Callable[..., RunFolder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_run("of-the-command-line", "done").path
+    monkeypatch.chdir(folder.parent)
+    with qtbot.waitSignal(window.context.session.attached):
+        window.opener.open([folder.relative_to(folder.parent)])
+    assert window.context.settings.last_run == str(folder)
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [
