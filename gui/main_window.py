@@ -363,7 +363,7 @@ class MainWindow(QMainWindow):
     def show_form(self) -> None:
         """Shows the form for a job of the user's own."""
         self.navigate("run")
-        self.page.show_form()
+        self.page.show_form(own_script=True)
 
     def ask_to_kill(self) -> None:
         """Asks before SIGKILL: it leaves no time to write a checkpoint."""

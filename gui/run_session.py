@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from PySide6.QtCore import QMetaMethod, QObject, Signal
 
 from core.errors import DashboardError
+from core.runs.capture_start import common_first_step
 from core.runs.manifest import ENDED
 
 if TYPE_CHECKING:
@@ -195,10 +196,11 @@ class RunSession(QObject):
         with_stack: bool = False,
         with_memory: bool = True,
     ) -> None:
-        """Asks ranks (None: all of them) for a capture at their next step."""
-        folder = self._folder
-        if folder is None or self.why_not_capture() is not None:
+        """Asks ranks (None: all of them) for a capture; a trace begins at the same step on all."""
+        folder, snapshot = self._folder, self._snapshot
+        if folder is None or snapshot is None or self.why_not_capture() is not None:
             return
+        first_step = common_first_step(snapshot) if what == "trace" else None
 
         def work(_: Progress) -> None:
             from core.launch import client  # noqa: PLC0415
@@ -207,6 +209,7 @@ class RunSession(QObject):
                 folder,
                 what=what,
                 steps=steps,
+                first_step=first_step,
                 ranks=None if ranks is None else list(ranks),
                 with_stack=with_stack,
                 with_memory=with_memory,

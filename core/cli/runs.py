@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from core.cli.output import columns, write_json, write_line
 from core.errors import DashboardError
 from core.files import printable
 from core.launch.client import end_left_behind, left_behind, request_capture, request_stop
+from core.runs.capture_start import common_first_step
 from core.runs.manifest import ENDED
 from core.runs.store import RunStore, default_store, effective_status
 from core.units import format_elapsed, format_file_bytes
@@ -18,15 +18,13 @@ from core.units import format_elapsed, format_file_bytes
 if TYPE_CHECKING:
     import argparse
 
-    from core.runs.snapshot import Capture, RunSnapshot
+    from core.runs.snapshot import Capture
     from core.runs.store import RunFolder, RunSummary
 
 POLL_S = 0.1
 STOP_LIMIT_S = 60.0
 """The supervisor has escalated to SIGKILL long before."""
 CAPTURE_LIMIT_S = 600.0
-REQUEST_READ_NS = 500_000_000
-"""By then every agent has read a request; they look four times a second."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -139,19 +137,6 @@ def capture(folder: RunFolder, options: argparse.Namespace) -> int:
         + (": the run has ended." if ended_looks else f" within {CAPTURE_LIMIT_S:.0f} s."),
         "Ask while the run trains; a rank takes it when it begins its next step.",
     )
-
-
-def common_first_step(snapshot: RunSnapshot) -> int | None:
-    """Return a step that every rank is sure to begin after it has read the request.
-
-    Without it ranks that read the request on either side of a step boundary
-    would begin their traces one step apart.
-    """
-    steps = [rank.step for rank in snapshot.ranks if rank.step is not None]
-    times_ns = [rank.step_time_ns for rank in snapshot.ranks if rank.step_time_ns]
-    if not steps or not times_ns:
-        return None
-    return max(steps) + 2 + math.ceil(REQUEST_READ_NS / min(times_ns))
 
 
 def _tell_new(folder: RunFolder, captures: list[Capture], told: set[int]) -> None:

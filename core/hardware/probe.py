@@ -5,7 +5,9 @@ A driver that hangs or crashes takes only the child with it.
 
 from __future__ import annotations
 
+import ctypes
 import os
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -15,6 +17,8 @@ import msgspec
 from core.files import MAIN
 from core.hardware.nvml import GpusUnavailableError, NvmlReader
 from core.hardware.readings import GpuInfo, GpuReading
+
+_PR_SET_PDEATHSIG = 1
 
 GIVE_UP_S = 1.0
 """How long a killed child may take to go; in an uninterruptible driver call it does not."""
@@ -82,8 +86,18 @@ def detect_devices(timeout_s: float = 10.0) -> Devices:
 
 def print_devices() -> None:
     """Run as the child: ask the driver and print the answer as JSON."""
+    _end_with_parent()
     sys.stdout.buffer.write(msgspec.json.encode(_ask_driver()) + b"\n")
     sys.stdout.buffer.flush()
+
+
+def _end_with_parent() -> None:
+    """Has the kernel end this process when the asking one ends, even inside a driver call.
+
+    Source: prctl(2), PR_SET_PDEATHSIG. Elsewhere than on Linux the parent's time limit has to do.
+    """
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
 
 
 def _ask_driver() -> Devices:

@@ -227,7 +227,7 @@ def _hint(error: RaisedError, manifest: Manifest) -> str:
         return f"Install it for {manifest.job.interpreter}, or choose another interpreter."
     if name == "FileNotFoundError":
         return f"Paths are relative to the working folder {manifest.job.working_folder}."
-    return "The traceback is on the rank's card and in its log."
+    return "The traceback is in the log of the rank."
 
 
 def _port_in_use(message: str) -> str:

@@ -100,7 +100,7 @@ class RunLogs:
                 )
                 if chunk.read_bytes or chunk.lines:
                     losses += chunk.losses
-                    self._take(tail, chunk, t_ns)
+                    self._take(tail, chunk, t_ns if is_new else tail.modified_ns or t_ns)
                     still.append(tail)
             active = still
             first_round = False
@@ -112,7 +112,7 @@ class RunLogs:
         for tail in self._tails:
             chunk = tail.finish(t_ns if is_new else None)
             losses += chunk.losses
-            self._take(tail, chunk, t_ns)
+            self._take(tail, chunk, t_ns if is_new else tail.modified_ns or t_ns)
         return losses
 
     def modified_ns(self, rank: int) -> int | None:
@@ -135,6 +135,7 @@ class RunLogs:
         ]
 
     def _take(self, tail: LogTail, chunk: LogChunk, t_ns: int) -> None:
+        # Lines of before have no time of their own: their file's last change is the latest it can be.
         for line in chunk.lines:
             self._queue.pop(line.number, None)
             self._queue[line.number] = line

@@ -84,8 +84,8 @@ class Page(QWidget):
         """Launches what the page shows. False: it shows no job, and the demo is launched."""
         return False
 
-    def show_form(self) -> None:
-        """Shows the form for a new job, where the page has one."""
+    def show_form(self, *, own_script: bool = False) -> None:
+        """Shows the form for a new job, where the page has one; ``own_script``: not for a preset."""
 
     def open_path(self, path: Path, description: FileDescription) -> bool:
         """Opens a file or folder. Returns False if this page does not take it."""

@@ -178,8 +178,10 @@ class RunPage(Page):
             self.show_form()
         return True
 
-    def show_form(self) -> None:
+    def show_form(self, *, own_script: bool = False) -> None:
         """Shows the form; a run that goes on goes on."""
+        if own_script:
+            self.form.leave_preset()
         self._form_wanted = True
         self._show_content()
 

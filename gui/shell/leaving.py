@@ -26,6 +26,7 @@ class Leaving(QObject):
         self._decided = False
         self._question: Question | None = None
         session.failed.connect(self._stay)
+        session.snapshot_changed.connect(self._look_again)
 
     def may_close(self) -> bool:
         """True if nothing trains or the user has decided; otherwise asks and says no."""
@@ -56,6 +57,12 @@ class Leaving(QObject):
 
     def _forget_question(self) -> None:
         self._question = None
+
+    def _look_again(self) -> None:
+        """The run has ended while the question stood: there is nothing left to decide."""
+        if self._question is not None and not self._session.running:
+            self._question.close()
+            self._leave()
 
     def _leave(self) -> None:
         self._decided = True

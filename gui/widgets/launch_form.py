@@ -299,6 +299,12 @@ class LaunchForm(QWidget):
             loss_rule=self.loss_rule.text(),
         )
 
+    def leave_preset(self) -> None:
+        """Turns from a preset to a script; what was typed stays."""
+        draft = self.draft()
+        if draft.kind == "preset":
+            self.set_draft(replace(draft, kind="script"))
+
     def set_draft(self, draft: JobDraft) -> None:
         """Fills the fields."""
         self._filling = True

@@ -19,11 +19,12 @@ from core.cli.follow import follow
 from core.cli.launch import make_choice
 from core.cli.live import LiveDisplay, render
 from core.cli.plain import PlainDisplay, figures_line
-from core.cli.runs import common_first_step, list_runs, stop
+from core.cli.runs import list_runs, stop
 from core.cli.summary import write_summary
 from core.errors import DashboardError
 from core.hardware.probe import Devices
 from core.hardware.readings import GpuInfo, GpuReading
+from core.runs.capture_start import common_first_step
 from core.runs.job import JobSpec
 from core.runs.manifest import Host, Manifest, ProcessIdentity, write_manifest
 from core.runs.snapshot import Alert, RankState, RankStatus, RunSnapshot, Series

@@ -145,6 +145,17 @@ def test_launch_asks_for_the_job_of_the_fields(form: LaunchForm, qtbot: QtBot) -
     assert summary_of(spec) == "tiny on 4 ranks, CPU"
 
 
+def test_an_own_script_is_asked_for_in_place_of_a_preset(form: LaunchForm) -> None:
+    form.set_interpreters([PYTHON])
+    form.set_choice(choose_preset([], PYTHON))
+    form.leave_preset()
+    assert form.draft().kind == "script"
+    module = draft(kind="module", target="pkg.train")
+    form.set_draft(module)
+    form.leave_preset()
+    assert (form.draft().kind, form.draft().target) == ("module", "pkg.train")
+
+
 def test_what_is_typed_is_not_overwritten_by_a_late_answer(form: LaunchForm) -> None:
     form.set_draft(draft(ranks=3))
     form.set_choice(choose_preset([], PYTHON))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -22,6 +24,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from core.runs.manifest import write_manifest
 from gui.main_window import MainWindow
 from gui.pages import PAGES, PageEntry
 from gui.settings import FILE_NAME, Settings
@@ -303,6 +306,17 @@ def test_closing_can_stop_the_job(
     qtbot.waitUntil(lambda: not window.isVisible())
     [record] = [json.loads(line) for line in folder.control_path.read_bytes().splitlines() if line]
     assert (record["kind"], record["now"]) == ("stop", False)
+
+
+def test_a_job_that_ends_answers_the_question_itself(
+    qtbot: QtBot, window: MainWindow, make_run: Callable[..., RunFolder]
+) -> None:
+    folder = make_run("tiny", "running")
+    attach(qtbot, window, folder)
+    window.close()
+    assert window.isVisible()
+    write_manifest(folder.path, replace(folder.read(), status="done", ended_ns=time.time_ns()))
+    qtbot.waitUntil(lambda: not window.isVisible())
 
 
 def test_settings_that_cannot_be_written_do_not_hold_the_window(

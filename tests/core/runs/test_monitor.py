@@ -426,6 +426,16 @@ def test_warnings_are_listed_apart(run: Run) -> None:
     assert statuses(snapshot) == [RankStatus.DONE] * 4
 
 
+def test_a_warning_of_before_is_as_old_as_its_file_and_not_new(run: Run) -> None:
+    run.log(1, "/x/y.py:12: UserWarning: the grad differs\n", "err")
+    written_ns = run.now_ns
+    os.utime(run.folder.log_file(1, "err"), ns=(written_ns, written_ns))
+    run.later(3600)
+    run.end("done", dict.fromkeys(range(4), 0))
+    [alert] = run.monitor().poll().alerts
+    assert alert.t_ns == written_ns
+
+
 def test_an_exit_code_after_success_is_a_failure(run: Run) -> None:
     """Case L25."""
     for rank in range(4):
