@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import re
 from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtGui import QFont, QPalette
-from PySide6.QtWidgets import QLabel, QPushButton
+from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 
 from gui.actions import ActionRegistry
 from gui.theme import THEME_FOLDER, load_theme, palette_of, set_kind, style_sheet_of
 
 if TYPE_CHECKING:
+    from PySide6.QtCore import QEvent
     from PySide6.QtWidgets import QApplication
     from pytestqt.qtbot import QtBot
 
@@ -98,3 +100,23 @@ def test_a_kind_changes_how_a_widget_looks(qtbot: QtBot, theme: ThemeController)
     set_kind(label, kind="secondary")
     set_kind(label, kind=None)
     assert label.property("kind") is None
+
+
+def test_no_garbage_is_collected_while_qt_goes_through_its_widgets(
+    theme: ThemeController, qtbot: QtBot
+) -> None:
+    seen = []
+
+    class Watcher(QWidget):
+        def changeEvent(self, event: QEvent) -> None:  # noqa: N802  (Qt's name)
+            seen.append(gc.isenabled())
+            super().changeEvent(event)
+
+    watcher = Watcher()
+    qtbot.addWidget(watcher)
+    watcher.show()
+    seen.clear()
+    theme.set_theme("light" if theme.theme.name == "dark" else "dark")
+    assert seen
+    assert not any(seen)
+    assert gc.isenabled()
