@@ -67,6 +67,8 @@ def _render(app: QApplication, window: MainWindow, folder: Path, shown: RunFolde
         window.context.machine.check_interpreter()
         if shown is not None:
             window.context.session.attach(shown)
+            # Its log is read once there is a page that shows it.
+            window.navigate("run")
         _wait_until_read(app, window, has_run=shown is not None)
         return [path for name in THEMES for path in _render_theme(app, window, folder, name)]
     finally:
