@@ -31,6 +31,27 @@ class Choice:
     why: str
 
 
+def _job(  # noqa: PLR0913, PLR0917  (what every preset is asked with)
+    name: str,
+    arguments: tuple[str, ...],
+    interpreter: str,
+    ranks: int,
+    device: DeviceKind,
+    gpus: tuple[str, ...] | None,
+) -> JobSpec:
+    return JobSpec(
+        title=name,
+        preset=name,
+        target=str(SCRIPT),
+        arguments=arguments,
+        interpreter=interpreter,
+        ranks=ranks,
+        device=device,
+        gpus=gpus,
+        working_folder=_working_folder(),
+    )
+
+
 def tiny(
     interpreter: str = sys.executable,
     *,
@@ -42,17 +63,7 @@ def tiny(
     """Returns a model of 0.2 million parameters: first loss within seconds, on any machine."""
     sizes = {"dim": 64, "layers": 2, "heads": 4, "vocab": 1000, "batch": 2, "sequence": 64}
     flags = _flags(sizes, steps=200, lr="1e-3", dtype="fp32", device=device)
-    return JobSpec(
-        title="tiny",
-        preset="tiny",
-        target=str(SCRIPT),
-        arguments=flags + arguments,
-        interpreter=interpreter,
-        ranks=ranks,
-        device=device,
-        gpus=gpus,
-        working_folder=_working_folder(),
-    )
+    return _job("tiny", flags + arguments, interpreter, ranks, device, gpus)
 
 
 def seed(
@@ -66,17 +77,7 @@ def seed(
     """Returns the full-sized MiniLLM: 12 blocks of width 2048, bf16, batch 8 x 1024 a rank."""
     sizes = {"dim": 2048, "layers": 12, "heads": 16, "vocab": 32000, "batch": 8, "sequence": 1024}
     flags = _flags(sizes, steps=200, lr="3e-4", dtype="bf16", device=device)
-    return JobSpec(
-        title="seed",
-        preset="seed",
-        target=str(SCRIPT),
-        arguments=flags + arguments,
-        interpreter=interpreter,
-        ranks=ranks,
-        device=device,
-        gpus=gpus,
-        working_folder=_working_folder(),
-    )
+    return _job("seed", flags + arguments, interpreter, ranks, device, gpus)
 
 
 PRESETS: dict[str, Preset] = {"tiny": tiny, "seed": seed}
