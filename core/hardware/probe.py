@@ -19,6 +19,7 @@ from core.hardware.nvml import GpusUnavailableError, NvmlReader
 from core.hardware.readings import GpuInfo, GpuReading
 
 _PR_SET_PDEATHSIG = 1
+_SHOWN_CHARACTERS = 200
 
 GIVE_UP_S = 1.0
 """How long a killed child may take to go; in an uninterruptible driver call it does not."""
@@ -81,14 +82,32 @@ def detect_devices(timeout_s: float = 10.0) -> Devices:
             f"Looking for GPUs ended with {how}: {last_words[0]}",
             "Check the output of `nvidia-smi` on this machine.",
         )
-    return msgspec.json.decode(answer, type=Devices)
+    return _decoded(answer)
+
+
+def _decoded(answer: bytes) -> Devices:
+    """Reads the child's last line; what stands before it was said before the child had a say."""
+    lines = answer.splitlines() or [b""]
+    try:
+        return msgspec.json.decode(lines[-1], type=Devices)
+    except msgspec.DecodeError:
+        said = lines[-1].decode(errors="replace").strip()[:_SHOWN_CHARACTERS]
+        return _problem(
+            "probe_failed",
+            f"Looking for GPUs gave no answer that can be read: {said or 'it said nothing'}",
+            "Something that Python loads at its start ends it; look at PYTHONPATH and sitecustomize.",
+        )
 
 
 def print_devices() -> None:
-    """Run as the child: ask the driver and print the answer as JSON."""
+    """Run as the child: ask the driver and print the answer as one line of JSON, the last one."""
+    # What a library prints, also from C and also at its end, must not mix with the answer.
+    answer = os.dup(1)
+    os.dup2(2, 1)
     _end_with_parent()
-    sys.stdout.buffer.write(msgspec.json.encode(_ask_driver()) + b"\n")
-    sys.stdout.buffer.flush()
+    line = b"\n" + msgspec.json.encode(_ask_driver()) + b"\n"
+    with os.fdopen(answer, "wb") as pipe:
+        pipe.write(line)
 
 
 def _end_with_parent() -> None:

@@ -52,3 +52,49 @@ def test_crashing_driver_library_ends_the_child_only(tmp_path: Path, monkeypatch
     (problem,) = devices.problems
     assert problem.code == "probe_failed"
     assert "signal 11" in problem.message
+
+
+LOUD = """
+import atexit, ctypes, os, sys
+print("loading the library")
+os.write(1, b"straight to the descriptor, without a newline")
+ctypes.CDLL(None).puts(b"from C")
+atexit.register(print, "good bye")
+sys.path.insert(0, {fake!r})
+del sys.modules["pynvml"]
+import pynvml
+"""
+
+
+def test_library_that_prints_does_not_spoil_the_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Into Python's stdout, into descriptor 1, through C, and once more when the child ends."""
+    (tmp_path / "pynvml.py").write_text(LOUD.format(fake=str(OUR_FAKE)))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("FAKE_NVML", "ok")
+    devices = detect_devices()
+    assert devices.problems == ()
+    assert [gpu.index for gpu in devices.gpus] == [0, 1, 2, 3]
+
+
+def test_what_was_printed_before_the_child_began_does_not_spoil_it_either(
+    tmp_path: Path, fake: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import os\nos.write(1, b'Welcome to this cluster')\n")
+    fake.setenv("PYTHONPATH", f"{tmp_path}:{OUR_FAKE}")
+    fake.setenv("FAKE_NVML", "ok")
+    assert len(detect_devices().gpus) == 4
+
+
+@pytest.mark.parametrize("said", ["", "done", '{"gpus": 3}', "[]"])
+def test_answer_that_cannot_be_read_is_a_problem(tmp_path: Path, fake: pytest.MonkeyPatch, said: str) -> None:
+    """The child ends with exit code 0 before it comes to its answer."""
+    (tmp_path / "sitecustomize.py").write_text(f"import os\nos.write(1, {said.encode()!r})\nos._exit(0)\n")
+    fake.setenv("PYTHONPATH", str(tmp_path))
+    devices = detect_devices()
+    assert devices.gpus == ()
+    (problem,) = devices.problems
+    assert problem.code == "probe_failed"
+    assert (said or "it said nothing") in problem.message
+    assert problem.hint
