@@ -28,6 +28,7 @@ from core.runs.loss_watch import LossWatch
 from core.runs.manifest import ENDED, Status, read_manifest
 from core.runs.rank_facts import SECOND_NS, RankFacts
 from core.runs.rank_track import RankTrack
+from core.runs.recorded_end import with_recorded_end
 from core.runs.run_alerts import failure_alert, in_order, memory_alerts, slow_alert
 from core.runs.run_logs import RunLogs
 from core.runs.run_records import RunRecords
@@ -196,6 +197,8 @@ class RunMonitor:
         if changed or now_ns - self._alive_checked_ns >= _ALIVE_EVERY_NS:
             self._alive_checked_ns = now_ns
             alive = self._manifest.status not in ENDED and supervisor_is_alive(self._folder, self._manifest)
+            if not alive:
+                self._manifest = with_recorded_end(self._folder.supervisor_path, self._manifest)
             changed = changed or alive != self._alive
             self._alive = alive
         return changed

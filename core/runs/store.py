@@ -1,16 +1,17 @@
 """Run folders: where the parts of a run lie, and the folder that holds all runs.
 
-Knows names and layout only; what the files hold is read by ``core.telemetry``.
+Knows names and layout only; what the files hold is read by others.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import secrets
 import time
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -27,6 +28,7 @@ from core.runs.manifest import (
     read_manifest,
     write_manifest,
 )
+from core.runs.recorded_end import with_recorded_end
 
 _SIZE_ENTRIES = 5_000
 _START_LIMIT_S = 120.0
@@ -264,13 +266,14 @@ def summarize(folder: RunFolder) -> RunSummary:
     Raises:
         DashboardError: Its manifest is missing or damaged.
     """
-    manifest, notes = read_manifest(folder.path)
+    written, notes = read_manifest(folder.path)
+    manifest = _settled(folder, written)
     return RunSummary(
         id=folder.id,
         path=folder.path,
         title=manifest.job.title,
         script=manifest.job.target,
-        status=effective_status(folder, manifest),
+        status=manifest.status,
         ranks=manifest.job.ranks,
         device=manifest.job.device,
         started_ns=manifest.started_ns or manifest.created_ns,
@@ -298,15 +301,22 @@ def supervisor_is_alive(folder: RunFolder, manifest: Manifest) -> bool:
 
 
 def effective_status(folder: RunFolder, manifest: Manifest) -> Status:
-    """Returns the written status, or "lost" if nobody is left who could write its end."""
+    """Returns the written status; "lost" if no end is written and nobody is left who could write it.
+
+    The end may stand in the manifest or, if that could not be replaced, only in the supervisor's records.
+    """
+    return _settled(folder, manifest).status
+
+
+def _settled(folder: RunFolder, manifest: Manifest) -> Manifest:
+    """The manifest with all that is known of the end; its status is as ``effective_status`` says."""
     if manifest.status in ENDED or supervisor_is_alive(folder, manifest):
-        return manifest.status
+        return manifest
     # The end may have been written between reading the manifest and looking at the process.
-    try:
-        newest = folder.read().status
-    except DashboardError:
-        return "lost"
-    return newest if newest in ENDED else "lost"
+    with contextlib.suppress(DashboardError):
+        manifest = folder.read()
+    settled = with_recorded_end(folder.supervisor_path, manifest)
+    return settled if settled.status in ENDED else replace(settled, status="lost")
 
 
 def _last_change_s(folder: RunFolder) -> float:

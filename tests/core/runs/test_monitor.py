@@ -521,6 +521,27 @@ def test_a_supervisor_that_is_gone_makes_the_run_lost(run: Run) -> None:
     assert snapshot.headline == "The supervisor of this run is gone"
 
 
+def test_an_end_that_only_the_supervisor_s_records_hold_is_the_run_s_end(run: Run) -> None:
+    """The disk was full for longer than the supervisor tried to replace the manifest."""
+    for rank in range(4):
+        run.start(rank)
+    run.record(2, wire.RankException, type="ValueError", message="no data", traceback="", step=0)
+    monitor = run.monitor()
+    assert monitor.poll().alive
+    run.write(run.folder.supervisor_path, wire.LauncherExited, exit_code=1)
+    run.write(run.folder.supervisor_path, wire.SupervisorEnded, status="failed")
+    us = run.folder.read().supervisor
+    assert us is not None
+    run.update(supervisor=replace(us, create_time_s=us.create_time_s + 100))
+    snapshot = monitor.poll()
+    assert not snapshot.alive
+    assert (snapshot.manifest.status, snapshot.manifest.launcher_exit_code) == ("failed", 1)
+    assert snapshot.headline == "Rank 2 raised ValueError: no data"
+    assert statuses(snapshot)[2] is RankStatus.FAILED
+    assert run.folder.read().status == "running"
+    assert run.monitor().read_all().headline == snapshot.headline
+
+
 def test_a_slow_rank_is_marked(run: Run) -> None:
     monitor = run.monitor()
     for rank in range(4):

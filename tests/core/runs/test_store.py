@@ -158,6 +158,48 @@ def test_end_that_is_written_meanwhile_is_seen(tmp_path: Path) -> None:
     assert effective_status(folder, read_before) == "done"
 
 
+def write_supervisor(folder: RunFolder, *records: str) -> None:
+    """As the supervisor writes them; a write that failed was torn, and the next begins with a newline."""
+    folder.supervisor_path.write_text("".join(records))
+
+
+STARTED = '{"kind":"launcher_started","seq":1,"t_ns":5,"pid":7,"create_time_s":1.0}\n'
+EXITED = '{"kind":"launcher_exited","seq":2,"t_ns":6,"exit_code":1}\n'
+ENDED = '{"kind":"supervisor_ended","seq":3,"t_ns":8,"status":"failed"}\n'
+FULL = '{"kind":"supervisor_problem","seq":4,"t_ns":9,"message":"The manifest could not be wri'
+
+
+@pytest.mark.parametrize(
+    ("records", "expected"),
+    [
+        ((STARTED, EXITED, ENDED), ("failed", 8)),
+        ((STARTED, EXITED, ENDED, FULL), ("failed", 8)),
+        ((STARTED, EXITED, ENDED.replace("failed", "done"), FULL), ("done", 8)),
+        ((STARTED, EXITED), ("lost", None)),
+        ((STARTED, EXITED, ENDED[:40]), ("lost", None)),
+        ((STARTED, ENDED.replace("failed", "evaporated")), ("lost", None)),
+        ((), ("lost", None)),
+    ],
+)
+def test_end_that_only_the_records_hold_counts(
+    tmp_path: Path, records: tuple[str, ...], expected: tuple[Status, int | None]
+) -> None:
+    """The disk was full: the manifest could not be replaced, the short record still found room."""
+    store = store_in(tmp_path)
+    folder = store.create(JOB)
+    gone = ProcessIdentity(pid=2**22 + 1, create_time_s=1.0, boot_id=identity.boot_id())
+    manifest = replace(folder.read(), status="running", supervisor=gone)
+    write_manifest(folder.path, manifest)
+    write_supervisor(folder, *records)
+    assert effective_status(folder, manifest) == expected[0]
+    (listed,) = store.list()
+    assert (listed.status, listed.ended_ns) == expected
+    here = identity.identity(os.getpid())
+    alive = replace(manifest, supervisor=here)
+    write_manifest(folder.path, alive)
+    assert effective_status(folder, alive) == "running", "its supervisor may still write the manifest"
+
+
 def test_run_that_never_got_a_supervisor(tmp_path: Path) -> None:
     folder = store_in(tmp_path).create(JOB)
     manifest = folder.read()
