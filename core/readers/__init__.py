@@ -1,0 +1,1 @@
+"""One reader a format: from a file to frozen tables."""
