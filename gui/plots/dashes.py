@@ -35,17 +35,22 @@ def cut_dashes(x: Floats, y: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]
         # Noise that fills the plot: dashes along x look the same and need no cuts.
         phase = (x[:-1] - x[0]) % period
         return x, y, np.append(joined & (phase < ON_PX), False)
-    starts = np.arange(0.0, along[-1], period)
-    cuts = np.sort(np.concatenate((starts[1:], starts + ON_PX)))
+    # Ends and starts of dashes in turn, the start of the first one left out.
+    count = int(along[-1] // period) + 1
+    cuts = (np.arange(count)[:, None] * period + np.array([0.0, ON_PX])).ravel()[1:]
     cuts = cuts[cuts < along[-1]]
     # Where on which segment each cut lies; a segment without length holds none.
     segment = np.searchsorted(along, cuts, side="right") - 1
     share = (cuts - along[segment]) / lengths[segment]
-    cut_x = x[segment] + share * (x[segment + 1] - x[segment])
-    cut_y = y[segment] + share * (y[segment + 1] - y[segment])
-    new_x = np.insert(x, segment + 1, cut_x)
-    new_y = np.insert(y, segment + 1, cut_y)
-    new_along = np.insert(along, segment + 1, cuts)
+    # Every cut comes behind the start of its segment and the cuts before it.
+    cut_places = segment + 1 + np.arange(len(cuts))
+    old = np.ones(len(x) + len(cuts), dtype=bool)
+    old[cut_places] = False
+    new_x, new_y, new_along = np.empty(len(old)), np.empty(len(old)), np.empty(len(old))
+    new_x[old], new_y[old], new_along[old] = x, y, along
+    new_x[cut_places] = x[segment] + share * (x[segment + 1] - x[segment])
+    new_y[cut_places] = y[segment] + share * (y[segment + 1] - y[segment])
+    new_along[cut_places] = cuts
     middle = (new_along[:-1] + new_along[1:]) / 2
     connected = np.isfinite(new_y[:-1]) & np.isfinite(new_y[1:]) & (middle % period < ON_PX)
     return new_x, new_y, np.append(connected, False)

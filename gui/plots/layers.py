@@ -17,6 +17,7 @@ from core.telemetry.decimate import count_not_positive, lone_points, min_max, po
 from core.telemetry.series import Smoother
 from core.telemetry.views import Series
 from gui.plots.canvas import Stroke
+from gui.plots.condensed import Condenser, block_for
 from gui.plots.curves import SMALLEST_DRAWN, drawable, visible
 
 if TYPE_CHECKING:
@@ -146,25 +147,24 @@ class _Thinned:
     off_scale: int
 
 
-def thin(x: Floats, y: Floats, span: Span, log: bool) -> tuple[Floats, Floats, int]:
+def thin(x: Floats, y: Floats, span: Span, log: bool) -> tuple[Floats, Floats]:
     """About two points a pixel of the visible part, in axis coordinates.
 
     Args:
         x: (n,) float64, ascending.
         y: (n,) float64.
         span: What is visible.
-        log: The y axis is logarithmic.
+        log: The y axis is logarithmic; values at or below zero become gaps.
 
     Returns:
-        x, y (log10 of the value on a log axis), and how many points a log axis
-        cannot show.
+        x, and y (log10 of the value on a log axis).
     """
     if not log:
         thin_x, thin_y = min_max(x, y, span.low, span.high, span.width_px)
-        return thin_x, drawable(thin_y), 0
+        return thin_x, drawable(thin_y)
     part = visible(x, span.low, span.high)
     thin_x, thin_y = min_max(x[part], positive(y[part]), span.low, span.high, span.width_px)
-    return thin_x, np.log10(np.maximum(drawable(thin_y), SMALLEST_DRAWN)), count_not_positive(y[part])
+    return thin_x, np.log10(np.maximum(drawable(thin_y), SMALLEST_DRAWN))
 
 
 def _mixed(color: QColor, ground: QColor, share: float) -> QColor:
@@ -182,21 +182,23 @@ class LineLayer:
     def __init__(self, theme: Theme) -> None:
         self._theme = theme
         self._smoothers: dict[int, Smoother] = {}
+        self._condensers: dict[tuple[int, int, bool, bool], Condenser] = {}
 
     def set_theme(self, theme: Theme) -> None:
         """Takes new colours at the next drawing."""
         self._theme = theme
 
     def forget(self) -> None:
-        """The next curves are of another run: nothing of the smoothing is kept."""
+        """The next curves are of another run: nothing that was worked out is kept."""
         self._smoothers.clear()
+        self._condensers.clear()
 
     def hide(self) -> None:
         """Nothing of it stays in the plot."""
 
     def draw(self, data: ChartData, span: Span, style: Style) -> Drawn:
         """Thins the visible part of each curve."""
-        raw = [_Thinned(curve, *thin(curve.x, curve.y, span, style.log)) for curve in data.curves]
+        raw = [self._raw(curve, span, style) for curve in data.curves]
         smoothed = [self._smoothed(curve, span, style) for curve in data.curves] if style.smooth else []
         strokes = [
             *self._strokes(raw, style, paler=style.smooth),
@@ -217,10 +219,25 @@ class LineLayer:
         wide = rank == style.selected and not paler
         return Stroke(item.x, item.y, color, SELECTED_WIDTH if wide else LINE_WIDTH, self.dashed(rank))
 
+    def _raw(self, curve: Curve, span: Span, style: Style) -> _Thinned:
+        series = Series(x=curve.x, y=curve.y, generation=curve.generation)
+        return self._thinned(curve, series, span, log=style.log, smooth=False)
+
     def _smoothed(self, curve: Curve, span: Span, style: Style) -> _Thinned:
         smoother = self._smoothers.setdefault(curve.rank, Smoother(_SMOOTHING_WEIGHT))
         smooth = smoother.update(Series(x=curve.x, y=curve.y, generation=curve.generation))
-        return _Thinned(curve, *thin(smooth.x, smooth.y, span, style.log))
+        return self._thinned(curve, smooth, span, log=style.log, smooth=True)
+
+    def _thinned(self, curve: Curve, series: Series, span: Span, *, log: bool, smooth: bool) -> _Thinned:
+        """Of a curve much longer than the plot is wide only the condensed points are looked at."""
+        part = visible(series.x, span.low, span.high)
+        off_scale = count_not_positive(series.y[part]) if log else 0
+        block = block_for(part.stop - part.start, span.width_px)
+        if block is not None:
+            key = curve.rank, block, log, smooth
+            condenser = self._condensers.setdefault(key, Condenser(block, only_positive=log))
+            series = condenser.update(series)
+        return _Thinned(curve, *thin(series.x, series.y, span, log), off_scale)
 
     def color(self, rank: int) -> QColor:
         """Colour of a line; a curve over all ranks has the mark colour."""

@@ -115,6 +115,8 @@ class LiveChart(QWidget):
         item.getViewBox().setMouseEnabled(x=False, y=False)
         item.getViewBox().disableAutoRange()
         plot.setFrameShape(plot.Shape.NoFrame)
+        # A scene has its view painted apart from everything else: all of it would be painted twice.
+        plot.setViewportUpdateMode(plot.ViewportUpdateMode.NoViewportUpdate)
         return plot
 
     # What it shows.
@@ -240,6 +242,7 @@ class LiveChart(QWidget):
     def draw(self) -> None:
         """Draws what is visible of the data."""
         self._pending = False
+        self._plot.viewport().update()
         data = self._data
         extent = data.extent() if data is not None else None
         if data is None or extent is None:
