@@ -53,8 +53,10 @@ def _end_status(rank: RankFacts, status: Status) -> RankStatus:
     """Follows the exit code; a rank that was ended because of others has only stopped."""
     if rank.exit_code == 0 or (rank.exit_code is None and rank.error is None):
         return RankStatus.DONE
-    by_others = rank.signalled or status in {"stopping", "stopped"} or rank.exit_code in {-15, -2}
-    if rank.error is not None:
+    by_others = rank.signalled or status in {"stopping", "stopped"} or rank.exit_code == -15
+    if rank.error is None:
+        by_others = by_others or rank.exit_code == -2
+    else:
         by_others = by_others or is_secondary(rank.error.message)
     return RankStatus.STOPPED if by_others else RankStatus.FAILED
 

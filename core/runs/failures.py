@@ -44,6 +44,8 @@ _SIGNALS = {
 _NO_WORD = "The logs of the ranks have what came before."
 
 _ASKED_TO_END = (-15, -2)
+_INTERRUPT = "KeyboardInterrupt"
+_EXIT = "SystemExit"
 
 _DEATH_NS = 2 * SECOND_NS
 """A rank that was killed wrote its last heartbeat at most this long before."""
@@ -87,33 +89,32 @@ def first_failure(
         launcher_error: Last error in the launcher's own output.
         stop_asked_ns: When the user asked to stop; what follows is no failure.
     """
-    raised = _raised_errors(ranks, stop_asked_ns)
+    raised = _raised_errors(ranks, manifest, stop_asked_ns)
     own = [item for item in raised if not is_secondary(item[2].message)]
     killed = _first_killed(ranks, blamed, stop_asked_ns)
     if own and (killed is None or own[0][0] < (killed.heartbeat_ns or 0) + _DEATH_NS):
         return _raised(own, manifest, ranks)
     if killed is not None:
         return _killed(killed, ranks)
-    if raised:
+    exited = _exited(ranks) if stop_asked_ns is None else None
+    if raised and (exited is None or raised[0][0] <= exited.t_ns):
         return _lost_connection(raised, ranks)
-    if stop_asked_ns is not None:
-        return None
-    return _exited(ranks) or _launcher_failed(ranks, manifest, launcher_error)
+    if exited is not None or stop_asked_ns is not None:
+        return exited
+    return _launcher_failed(ranks, manifest, launcher_error)
 
 
 def _raised_errors(
-    ranks: Sequence[RankFacts], stop_asked_ns: int | None
+    ranks: Sequence[RankFacts], manifest: Manifest, stop_asked_ns: int | None
 ) -> list[tuple[int, int, RaisedError]]:
     """(time, rank, error) of what was raised before a stop, the earliest first."""
     errors = [(rank.error.t_ns, rank.rank, rank.error) for rank in ranks if rank.error is not None]
-    return sorted(
-        (
-            item
-            for item in errors
-            if item[2].type != "KeyboardInterrupt" and (stop_asked_ns is None or item[0] < stop_asked_ns)
-        ),
-        key=lambda item: item[:2],
-    )
+    if stop_asked_ns is not None:
+        errors = [item for item in errors if item[0] < stop_asked_ns]
+    elif manifest.status in {"stopping", "stopped"}:
+        # A stop that could not be written, or that was asked of the supervisor by a signal.
+        errors = [item for item in errors if item[2].type != _INTERRUPT]
+    return sorted(errors, key=lambda item: item[:2])
 
 
 def _first_killed(
@@ -199,6 +200,11 @@ def _raised(
         message = f"{who} ran out of memory{at}: {text}"
     elif _PORT.search(error.message):
         message = f"{_port_in_use(error.message)}: {who[:1].lower() + who[1:]} could not listen on it"
+    elif error.type == _INTERRUPT:
+        message = f"{who} raised {error.type}{at}; no stop was asked for"
+    elif error.type == _EXIT:
+        # Recorded only when it holds words; Python turns them into this code.
+        message = f"{who} ended with exit code 1{at}" + (f": {text}" if text else "")
     else:
         late = _left_behind(first, ranks) if _TIMED_OUT.search(error.message) else ""
         message = f"{who} raised {error.type}{at}{late}" + (f": {text}" if text else "")
@@ -223,6 +229,8 @@ def _hint(error: RaisedError, manifest: Manifest) -> str:
         return "Use a smaller batch or activation checkpointing; a memory snapshot shows what is held."
     if _PORT.search(error.message):
         return "End the process that holds the port, or let the script take a free one."
+    if name == _INTERRUPT:
+        return "The script raised it itself, or somebody else sent SIGINT; the log of the rank shows where."
     if name in {"ModuleNotFoundError", "ImportError"}:
         return f"Install it for {manifest.job.interpreter}, or choose another interpreter."
     if name == "FileNotFoundError":
@@ -237,7 +245,10 @@ def _port_in_use(message: str) -> str:
 
 def _exited(ranks: Sequence[RankFacts]) -> Failure | None:
     failed = [
-        rank for rank in ranks if rank.exit_code is not None and rank.exit_code > 0 and not rank.signalled
+        rank
+        for rank in ranks
+        if rank.exit_code is not None and rank.exit_code > 0
+        if rank.error is None and not rank.signalled
     ]
     if not failed:
         return None

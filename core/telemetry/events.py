@@ -78,7 +78,6 @@ class Step(Event, frozen=True, kw_only=True, tag="step"):
     backward_ns: int | None = None
     optimizer_ns: int | None = None
     learning_rate: float | None = None
-    tokens: int | None = None
     allocated_bytes: int | None = None
     reserved_bytes: int | None = None
     peak_bytes: int | None = None
@@ -119,7 +118,7 @@ class Heartbeat(Event, frozen=True, kw_only=True, tag="heartbeat"):
 
 
 class RankException(Event, frozen=True, kw_only=True, tag="exception"):
-    """The script raised. ``traceback`` holds the user's frames only."""
+    """The script raised, or left by a SystemExit with words. ``traceback``: the user's frames only."""
 
     type: str
     message: str

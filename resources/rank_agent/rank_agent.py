@@ -1249,6 +1249,11 @@ def exit_code_of(end: SystemExit) -> int:
     return int(end.code) if isinstance(end.code, int) else 1
 
 
+def says_why(end: SystemExit) -> bool:
+    """Whether it holds words instead of an exit code: Python prints them and exits with 1."""
+    return end.code is not None and not isinstance(end.code, int)
+
+
 # --- running the script as Python itself would -------------------------------
 
 
@@ -1461,6 +1466,9 @@ class Rank:
             run_target(is_module, target)
         except SystemExit as end:
             self._exit_code = exit_code_of(end)
+            if says_why(end):
+                without_agent(end)
+                self._records.write(("exception", exception_fields(end, self._training.step)))
             raise
         except RefusedError as refused:
             self._exit_code = refused.exit_code

@@ -155,7 +155,7 @@ def test_what_the_rank_file_says_of_an_end(tmp_path: Path) -> None:
         "raises": ("ValueError", 1),
         "chained": ("RuntimeError", 1),
         "exits_3": (None, 3),
-        "exits_text": (None, 1),
+        "exits_text": ("SystemExit", 1),
         "exits_none": (None, 0),
         "exits_hard": (None, None),
         "killed": (None, None),
@@ -177,6 +177,17 @@ def test_what_the_rank_file_says_of_an_end(tmp_path: Path) -> None:
             text = str(record["traceback"])
             assert "rank_agent" not in text
             assert "runpy" not in text
+
+
+def test_the_words_of_an_exit_are_kept_with_their_place(tmp_path: Path) -> None:
+    script = tmp_path / "exits_text.py"
+    script.write_text(ENDS["exits_text"])
+    error_file = tmp_path / "e/error.json"
+    run_alone([str(script)], tmp_path / "run", env={"TORCHELASTIC_ERROR_FILE": str(error_file)})
+    [record] = of_kind(read_rank(tmp_path / "run"), "exception")
+    assert (record["type"], record["message"]) == ("SystemExit", "no data found")
+    assert f'File "{script}", line 1' in str(record["traceback"])
+    assert not error_file.exists(), "torchrun is told nothing that plain Python would not tell it"
 
 
 def test_the_chain_of_an_exception_is_kept(tmp_path: Path) -> None:

@@ -162,6 +162,17 @@ def test_exit_code_without_an_error(folder: RunFolder) -> None:
     assert summary(folder) == "Rank 0 ended with exit code 3"
 
 
+def test_words_of_an_exit(folder: RunFolder) -> None:
+    write_rank(folder, 0, raised("Connection closed by peer", 6), ended(1))
+    write_rank(folder, 1, raised("no data found\nin /data", 5, "SystemExit"), ended(1))
+    assert summary(folder) == "Rank 1 ended with exit code 1 at step 4: no data found"
+
+
+def test_interrupt_that_nobody_asked_for(folder: RunFolder) -> None:
+    write_rank(folder, 1, raised("", 5, "KeyboardInterrupt"), ended(-2))
+    assert summary(folder) == "Rank 1 raised KeyboardInterrupt at step 4; no stop was asked for"
+
+
 def test_torchrun_itself(folder: RunFolder) -> None:
     assert summary(folder, -9) == "torchrun killed by signal 9 (often out of memory)"
     folder.launcher_log.write_text("usage: run.py\nrun.py: error: unrecognized arguments: --x\n")

@@ -23,6 +23,7 @@ from core.runs.stragglers import StepTable, find_straggler, own_time_rule, own_t
 
 if TYPE_CHECKING:
     from core.runs.hangs import Hang
+    from core.runs.manifest import Status
 
 NOW_NS = 1_800_000_000 * SECOND_NS
 STEP_NS = 0.5e9
@@ -258,7 +259,19 @@ def test_of_several_killed_the_one_that_the_launcher_saw_first_wins() -> None:
             {"error": error(CLOSED, 0, "RuntimeError")},
             f"Rank 0 lost the connection to another rank at step 4: {CLOSED}",
         ),
-        ({"error": error("interrupted", 0, "KeyboardInterrupt"), "exit_code": -2}, None),
+        (
+            {"error": error("", 0, "KeyboardInterrupt"), "exit_code": -2},
+            "Rank 0 raised KeyboardInterrupt at step 4; no stop was asked for",
+        ),
+        (
+            {"error": error("no data found\nin /data", 0, "SystemExit"), "exit_code": 1},
+            "Rank 0 ended with exit code 1 at step 4: no data found",
+        ),
+        (
+            {"error": error("x" * 300, 0, "SystemExit", step=None)},
+            f"Rank 0 ended with exit code 1: {'x' * 240} \N{HORIZONTAL ELLIPSIS}",
+        ),
+        ({"error": error(" \n", 0, "SystemExit", step=None)}, "Rank 0 ended with exit code 1"),
         ({"exit_code": -15}, None),
         ({"exit_code": -9, "signalled": True}, None),
         ({"exit_code": 0}, None),
@@ -293,6 +306,62 @@ def test_an_error_that_all_ranks_share_is_said_once() -> None:
     assert failure is not None
     assert failure.message == "All 4 ranks raised ModuleNotFoundError: No module named 'nope'"
     assert "/venv/bin/python" in failure.hint
+
+
+@pytest.mark.parametrize(
+    ("cause", "expected"),
+    [
+        (
+            {"error": error("no data found", 0, "SystemExit"), "exit_code": 1},
+            "Rank 1 ended with exit code 1 at step 4: no data found",
+        ),
+        ({"exit_code": 3, "ended_ns": NOW_NS}, "Rank 1 ended with exit code 3 after step 5"),
+        ({"exit_code": 7, "heartbeat_ns": NOW_NS}, "Rank 1 ended with exit code 7 after step 5"),
+        (
+            {"error": error("", 0, "KeyboardInterrupt"), "exit_code": -2},
+            "Rank 1 raised KeyboardInterrupt at step 4; no stop was asked for",
+        ),
+        (
+            {"exit_code": 1, "ended_ns": NOW_NS + SECOND_NS},
+            f"Ranks 0, 2, 3 lost the connection to another rank at step 4: {CLOSED}",
+        ),
+    ],
+)
+def test_an_exit_wins_over_the_connections_it_closed(cause: dict[str, Any], expected: str) -> None:
+    ranks = [fact(rank, error=error(CLOSED, 0.1, "RuntimeError"), exit_code=1) for rank in range(4)]
+    ranks[1] = fact(1, **cause)
+    failure = first_failure(ranks, manifest(status="failed"))
+    assert failure is not None
+    assert failure.message == expected
+
+
+@pytest.mark.parametrize(
+    ("status", "stop_asked_ns", "is_told"),
+    [
+        ("failed", None, True),
+        ("running", None, True),
+        ("stopped", NOW_NS - SECOND_NS, False),
+        ("stopping", NOW_NS - SECOND_NS, False),
+        ("stopped", None, False),
+        ("stopped", NOW_NS + SECOND_NS, True),
+    ],
+)
+def test_an_interrupt_is_told_unless_a_stop_brought_it(
+    status: Status, stop_asked_ns: int | None, is_told: bool
+) -> None:
+    """A stop whose request could not be written is known from the status alone."""
+    rank = fact(0, error=error("", 0, "KeyboardInterrupt"), exit_code=-2)
+    failure = first_failure([rank], manifest(1, status=status), stop_asked_ns=stop_asked_ns)
+    assert (failure is not None) is is_told
+    if failure is not None:
+        assert "SIGINT" in failure.hint
+
+
+def test_a_rank_that_interrupted_itself_has_failed() -> None:
+    interrupted = fact(0, error=error("", 0, "KeyboardInterrupt"), exit_code=-2)
+    assert rank_status(interrupted, None, None, "failed") is RankStatus.FAILED
+    assert rank_status(interrupted, None, None, "stopped") is RankStatus.STOPPED
+    assert rank_status(fact(0, exit_code=-2), None, None, "failed") is RankStatus.STOPPED
 
 
 def test_what_follows_a_stop_is_no_failure() -> None:
