@@ -158,19 +158,6 @@ def format_number(value: float | None, digits: int = 5) -> str:
     return _fixed(value, decimals)
 
 
-def format_rate(value_per_s: float | None, unit: str) -> str:
-    """A rate of things that are counted: "18,432 tokens/s", "2.346 steps/s".
-
-    Args:
-        value_per_s: Things a second.
-        unit: Plural of the thing, without "/s".
-    """
-    if value_per_s is None or math.isnan(value_per_s):
-        return NOT_MEASURED
-    text = _fixed(value_per_s, 0) if abs(value_per_s) >= 1_000 else _four_digits(value_per_s)
-    return f"{text} {unit}/s"
-
-
 def format_bytes_per_s(value_bytes_per_s: float | None) -> str:
     """A data rate in powers of ten: "2.684 TB/s", "671.1 GB/s"."""
     return _with_prefix(value_bytes_per_s, "B/s")

@@ -175,8 +175,6 @@ class RankTrack:
         x = event.step
         if event.step_time_ns is not None:
             self._curves.add("step_time", self.rank, x, event.step_time_ns / 1e6)
-            if event.tokens is not None and event.step_time_ns > 0:
-                self._curves.add("tokens_per_s", self.rank, x, event.tokens / (event.step_time_ns / 1e9))
         if event.learning_rate is not None:
             self._curves.add("learning_rate", self.rank, x, event.learning_rate)
         self._steps.add(self.rank, event.step, event.step_time_ns, event.backward_ns)
@@ -377,7 +375,6 @@ class RankTrack:
             grad_norm=None if norm is None else float(norm.value),
             grad_norm_partial=norm is not None and norm.partial,
             learning_rate=None if step is None else step.learning_rate,
-            tokens=None if step is None else step.tokens,
             resident_bytes=self._resident_bytes,
             allocated_bytes=None if memory is None else memory.allocated_bytes,
             reserved_bytes=None if memory is None else memory.reserved_bytes,

@@ -70,7 +70,6 @@ class RankState:
     grad_norm: float | None = None
     grad_norm_partial: bool = False
     learning_rate: float | None = None
-    tokens: int | None = None
     resident_bytes: int | None = None
     allocated_bytes: int | None = None
     reserved_bytes: int | None = None
@@ -111,7 +110,6 @@ SERIES: dict[str, tuple[str, str]] = {
     "own_time": ("step", "ms"),
     "grad_norm": ("step", ""),
     "learning_rate": ("step", ""),
-    "tokens_per_s": ("step", "tokens/s"),
     "resident": ("s", "GiB"),
     "allocated": ("s", "GiB"),
     "reserved": ("s", "GiB"),

@@ -42,6 +42,8 @@ class ValueAxis:
         # False, not True: labels at the very ends may reach over the axis' own ends.
         self.item.setStyle(hideOverlappingLabels=False, autoExpandTextSpace=False, maxTextLevel=0)
         self.item.enableAutoSIPrefix(False)
+        # Until it is told some, pyqtgraph would choose ticks of its own.
+        self.item.setTicks([[], []])
         if side == "left":
             self.item.setStyle(tickLength=0, tickTextOffset=_GAP_PX, tickAlpha=0)
         else:

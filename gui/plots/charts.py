@@ -50,6 +50,8 @@ class ChartSpec:
         has_log: A logarithmic axis makes sense.
         has_smooth: Noise hides the course: offer a smoothed line.
         marks_non_finite: A NaN in it was measured.
+        comes_with: What brings its first point, for a chart without any.
+        missing_as: Why it never got one.
     """
 
     id: str
@@ -60,6 +62,8 @@ class ChartSpec:
     has_log: bool = False
     has_smooth: bool = False
     marks_non_finite: bool = False
+    comes_with: str = ""
+    missing_as: str = ""
 
 
 _MEMORY = (
@@ -79,7 +83,15 @@ _MEMORY = (
 )
 
 CHARTS: tuple[ChartSpec, ...] = (
-    ChartSpec("memory", "Memory", "Memory per rank", _MEMORY, zero_based=True),
+    ChartSpec(
+        "memory",
+        "Memory",
+        "Memory per rank",
+        _MEMORY,
+        zero_based=True,
+        comes_with="ranks report it once they have started",
+        missing_as="no rank came to report it",
+    ),
     ChartSpec(
         "loss",
         "Loss",
@@ -88,6 +100,8 @@ CHARTS: tuple[ChartSpec, ...] = (
         has_log=True,
         has_smooth=True,
         marks_non_finite=True,
+        comes_with="it comes with the first backward pass, or with a line of the log that names a loss",
+        missing_as="no backward pass was seen and no line of the log names a loss",
     ),
     ChartSpec(
         "step_time",
@@ -99,8 +113,9 @@ CHARTS: tuple[ChartSpec, ...] = (
             Option(SKEW, "Skew", "Largest minus smallest step time over the ranks."),
         ),
         zero_based=True,
+        comes_with="it takes two optimizer steps",
+        missing_as="no rank ended two optimizer steps",
     ),
-    ChartSpec("tokens", "Tokens/s", "Tokens/s", (Option("tokens_per_s", "Tokens/s"),), zero_based=True),
     ChartSpec(
         "grad_norm",
         "Grad norm",
@@ -127,7 +142,7 @@ CHARTS: tuple[ChartSpec, ...] = (
 )
 
 ALWAYS_OFFERED = ("memory", "loss", "step_time")
-PREFERRED = ("memory", "loss", "step_time", "clocks", "grad_norm", "tokens", "learning_rate")
+PREFERRED = ("memory", "loss", "step_time", "clocks", "grad_norm", "learning_rate")
 """Which charts a page shows by itself, as many as fit."""
 
 
@@ -172,6 +187,16 @@ def chart_data(spec: ChartSpec, option: Option, snapshot: RunSnapshot) -> ChartD
         marks_non_finite=spec.marks_non_finite,
         note=note,
     )
+
+
+def empty_words(spec: ChartSpec, snapshot: RunSnapshot) -> str:
+    """What is missing in a chart without a point, and what brings it or why it never came."""
+    name = spec.title.removesuffix(" per rank")
+    name = name if name[:2].isupper() else name[0].lower() + name[1:]
+    what, why = (
+        (f"No {name} yet", spec.comes_with) if snapshot.alive else (f"No {name} measured", spec.missing_as)
+    )
+    return f"{what}: {why}" if why else what
 
 
 def skew_words(step_times: dict[int, Series]) -> str:

@@ -29,7 +29,6 @@ DECIMALS = {
     "W": 0,
     "MHz": 0,
     "GB/s": 1,
-    "tokens/s": 0,
     "\N{DEGREE SIGN}C": 0,
 }
 """Decimals of a figure by its unit; without a unit it gets significant digits."""

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from gui.plain_text import plain_label, tip_text
-from gui.plots.charts import ChartSpec, Option, caption_of, chart_data, options_of
+from gui.plots.charts import ChartSpec, Option, caption_of, chart_data, empty_words, options_of
 from gui.plots.export import in_view, to_csv
 from gui.plots.live_chart import LiveChart
 from gui.theme import set_kind
@@ -141,7 +141,7 @@ class ChartCard(QFrame):
             self._offer(options)
         self._fit_head()
         self._caption.set_full_text(caption_of(self.spec, self._option, snapshot))
-        self.chart.set_empty_words(self._empty_words(snapshot))
+        self.chart.set_empty_words(empty_words(self.spec, snapshot))
         self.chart.show_data(chart_data(self.spec, self._option, snapshot))
 
     def _fit_head(self) -> None:
@@ -174,12 +174,6 @@ class ChartCard(QFrame):
             self.choice_list.addItems(labels)
             self.choice_list.setCurrentIndex(options.index(self._option))
             self.choice.setToolTip(tip_text("\n".join(f"{item.label}: {item.tip}" for item in options)))
-
-    def _empty_words(self, snapshot: RunSnapshot) -> str:
-        name = self.spec.title.removesuffix(" per rank").lower()
-        if snapshot.alive:
-            return f"No {name} measured yet"
-        return f"No {name} was measured"
 
     def _option_chosen(self, index: int) -> None:
         if 0 <= index < len(self._options):

@@ -157,7 +157,7 @@ class RankInspector(QWidget):
         self.evidence.set_rows(evidence)
         self.evidence.setVisible(bool(evidence))
         self.memory.set_pairs(memory_pairs(state, snapshot))
-        self.training.set_pairs(training_pairs(state, snapshot))
+        self.training.set_pairs(training_pairs(state))
         device = job_pairs(state, snapshot)
         self.job.set_pairs(device)
         steps = steps_to_take(state, snapshot)

@@ -18,7 +18,6 @@ from core.units import (
     format_elapsed,
     format_ms,
     format_number,
-    format_rate,
     gib,
 )
 from gui.widgets.evidence import EvidenceRow
@@ -198,7 +197,7 @@ def _driver_pairs(state: RankState, gpu: GpuReading | None) -> list[Pair]:
     return pairs
 
 
-def training_pairs(state: RankState, snapshot: RunSnapshot) -> list[Pair]:
+def training_pairs(state: RankState) -> list[Pair]:
     """Loss, step and what else the rank reports of its training."""
     at = f" at step {format_count(state.loss_step)}" if state.loss_step is not None else ""
     pairs = [
@@ -206,23 +205,12 @@ def training_pairs(state: RankState, snapshot: RunSnapshot) -> list[Pair]:
         ("Step", format_count(state.step), ""),
         ("Step time", format_duration_ns(state.step_time_ns), ""),
     ]
-    rate = _last(snapshot, "tokens_per_s", state.rank)
-    if rate is not None:
-        pairs.append(("Tokens/s", format_rate(rate, "tokens"), "Of this rank."))
     if state.grad_norm is not None:
         partial = " (local part)" if state.grad_norm_partial else ""
         pairs.append(("Grad norm", f"{format_number(state.grad_norm, 3)}{partial}", ""))
     if state.learning_rate is not None:
         pairs.append(("Learning rate", format_number(state.learning_rate, 3), ""))
     return pairs
-
-
-def _last(snapshot: RunSnapshot, name: str, rank: int) -> float | None:
-    series = snapshot.series.get(name, {}).get(rank)
-    if series is None or not len(series.y):
-        return None
-    value = float(series.y[-1])
-    return value if value == value else None  # noqa: PLR0124  (NaN is the only value that differs from itself)
 
 
 def job_pairs(state: RankState, snapshot: RunSnapshot) -> list[Pair]:

@@ -20,7 +20,6 @@ from core.units import (
     format_ms,
     format_number,
     format_pct,
-    format_rate,
     gib,
     parse_float,
 )
@@ -101,8 +100,6 @@ def test_other_figures() -> None:
     assert format_pct(None) == "n/a"
     assert format_elapsed(134.9) == "02:14"
     assert format_elapsed(3734) == "1:02:14"
-    assert format_rate(18432.4, "tokens") == "18,432 tokens/s"
-    assert format_rate(2.3456, "steps") == "2.346 steps/s"
     assert format_bytes_per_s(2.6844e12) == "2.684 TB/s"
     assert format_bytes_per_s(999.96e9) == "1.000 TB/s"
     assert format_flop_per_s(989.4e12) == "989.4 TFLOP/s"

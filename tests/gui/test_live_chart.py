@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +14,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from gui.plots.band import band_of, bin_curves
-from gui.plots.charts import CHARTS, chart_data, offered, options_of, skew_words
+from gui.plots.charts import CHARTS, chart_data, empty_words, offered, options_of, skew_words
 from gui.plots.curves import ChartData, Curve, skew_of
 from gui.plots.dashes import cut_dashes
 from gui.plots.export import in_view, save_png, save_svg, to_csv, to_json
@@ -343,6 +344,29 @@ def test_an_empty_chart_says_so(chart: LiveChart) -> None:
     settle(chart)
     assert chart.overlay.content.empty == ""
     assert "NaN at 2 steps" in chart.overlay.content.notes
+
+
+def test_an_empty_chart_has_an_axis_without_ticks(chart: LiveChart) -> None:
+    chart.set_empty_words("")
+    settle(chart)
+    picture = chart.grab().toImage()
+    ground = picture.pixelColor(2, 2)
+    inked = {y for y in range(picture.height()) for x in range(20, 300) if picture.pixelColor(x, y) != ground}
+    # One line of one pixel, or of two where it is smoothed: the x axis.
+    assert 1 <= len(inked) <= 2
+
+
+def test_an_empty_chart_says_what_is_missing_and_what_brings_it() -> None:
+    loss = next(spec for spec in CHARTS if spec.id == "loss")
+    running = replace(cpu_snapshot(), series={})
+    assert empty_words(loss, running) == (
+        "No loss yet: it comes with the first backward pass, or with a line of the log that names a loss"
+    )
+    assert empty_words(loss, replace(running, alive=False)) == (
+        "No loss measured: no backward pass was seen and no line of the log names a loss"
+    )
+    clocks = next(spec for spec in CHARTS if spec.id == "clocks")
+    assert empty_words(clocks, running) == "No SM clock yet"
 
 
 def test_a_new_theme_repaints_ground_and_curves(chart: LiveChart, theme: ThemeController) -> None:

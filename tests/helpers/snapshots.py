@@ -165,7 +165,6 @@ def gpu_snapshot(ranks: int = 4, steps: int = 300, **changes: Any) -> RunSnapsho
         "driver": {r: series(np.full(steps, 12.9), seconds) for r in range(ranks)},
         "gpu_used": {r: series(np.full(steps, 13.0), seconds) for r in range(ranks)},
         "resident": {r: series(np.full(steps, 3.1), seconds) for r in range(ranks)},
-        "tokens_per_s": {r: series(75_700 + random.normal(0, 400, steps)) for r in range(ranks)},
         "grad_norm": {r: series(0.4 + random.normal(0, 0.01, steps)) for r in range(ranks)},
         "learning_rate": {r: series(np.full(steps, 3e-4)) for r in range(ranks)},
         "sm_clock": {

@@ -130,7 +130,7 @@ def test_figures_and_curves_of_a_run_that_trains(run: Run) -> None:
     train(run, range(3))
     run.record(1, wire.GradNorm, step=2, value=1.5, partial=True)
     run.later(1)
-    run.step(1, 3, 6.5, learning_rate=3e-4, tokens=1000, step_time_ns=500_000_000, allocated_bytes=GIB)
+    run.step(1, 3, 6.5, learning_rate=3e-4, step_time_ns=500_000_000, allocated_bytes=GIB)
     snapshot = monitor.poll()
     assert statuses(snapshot) == [RankStatus.RUNNING] * 4
     assert snapshot.headline == "4 ranks run at step 3"
@@ -141,7 +141,6 @@ def test_figures_and_curves_of_a_run_that_trains(run: Run) -> None:
     assert (state.first_sequence, state.last_sequence, state.lost_records) == (1, 14, 0)
     assert curve(snapshot, "loss", 1) == [(0, 10), (1, 9), (2, 8), (3, 6.5)]
     assert curve(snapshot, "step_time", 1) == [(1, 100), (2, 100), (3, 500)]
-    assert curve(snapshot, "tokens_per_s", 1) == [(3, 2000)]
     assert snapshot.series["allocated"][1].x == pytest.approx([1.3])
     assert set(snapshot.series["resident"]) == {0, 1, 2, 3}
     assert "reserved" not in snapshot.series
