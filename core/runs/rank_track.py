@@ -193,29 +193,20 @@ class RankTrack:
     def _take_capture(self, event: CaptureStarted | CaptureReady | CaptureFailed) -> None:
         known = self.captures.get(event.request)
         what = known.what if known is not None else "trace"
-        capture = Capture(request=event.request, what=what, rank=self.rank, state="running")
+        capture = Capture(request=event.request, what=what, rank=self.rank, state="running", t_ns=event.t_ns)
         if isinstance(event, CaptureStarted):
-            capture = Capture(
-                request=event.request, what=what, rank=self.rank, state="running", step=event.step
-            )
+            capture = replace(capture, step=event.step)
         elif isinstance(event, CaptureReady):
-            capture = Capture(
-                request=event.request,
+            capture = replace(
+                capture,
                 what=event.what,
-                rank=self.rank,
                 state="ready",
                 file=event.file,
                 step=event.step,
                 file_bytes=event.file_bytes,
             )
         else:
-            capture = Capture(
-                request=event.request,
-                what=event.what,
-                rank=self.rank,
-                state="failed",
-                message=event.message,
-            )
+            capture = replace(capture, what=event.what, state="failed", message=event.message)
         self.captures[event.request] = capture
 
     # --- losses ---

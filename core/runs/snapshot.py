@@ -126,7 +126,11 @@ SERIES: dict[str, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capture:
-    """A capture that was asked for, running, ready or failed."""
+    """A capture that was asked for, running, ready or failed.
+
+    Attributes:
+        t_ns: Unix time at which it came to this state.
+    """
 
     request: str
     what: str
@@ -136,6 +140,7 @@ class Capture:
     step: int | None = None
     file_bytes: int | None = None
     message: str = ""
+    t_ns: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

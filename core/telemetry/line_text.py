@@ -150,7 +150,14 @@ _PLAIN_LOG = re.compile(r"^(?:DEBUG|INFO|WARNING|ERROR|CRITICAL):[\w.]+:\s*")
 _QUIET = re.compile(
     r"^[\s*]*$|^Setting OMP_NUM_THREADS |^Sending process \d+ closing signal "
     r"|^Received (?:\d+|Signals\.SIG\w+) death signal"  # by number from Python 3.11 on
+    r"|^Memory block of unknown size was allocated before the profiling started"
 )
+_KINETO = re.compile(r"^([A-Z]+):\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \d+:\d+ [\w.]+:\d+\] ?")
+"""What torch's profiler puts first: level, time, process and thread, place.
+
+Source: ILoggerObserver and Logger of libkineto, src/Logger.cpp.
+"""
+_KINETO_LEVELS: dict[str, Level] = {"WARNING": "warn", "ERROR": "error"}
 _ERROR = re.compile(
     r"^Traceback \(most recent call last\)"
     r"|\b[A-Z]\w*(?:Error|Exception)\b(?::|$)"
@@ -173,7 +180,13 @@ def level_of(text: str) -> Level:
 
     Some that torchrun writes as warnings are information: its banner about
     OMP_NUM_THREADS, and that it ends ranks, after one has failed or as it was asked to.
+    So is what every trace of memory begins with: blocks that were allocated before
+    it have no known size, which no one can change. A line of torch's profiler is as
+    grave as its own level says, and its notes of a start and an end (USDT) are not.
     """
+    profiler = _KINETO.match(text)
+    if profiler:
+        return _KINETO_LEVELS.get(profiler.group(1), "info")
     logged = _GLOG.match(text)
     rest = text[logged.end() :] if logged else text
     plain = _PLAIN_LOG.match(rest)
@@ -188,7 +201,7 @@ def level_of(text: str) -> Level:
 
 def message_of(text: str) -> str:
     """A line without the time, process and place that a logger puts before it."""
-    logged = _GLOG.match(text)
+    logged = _GLOG.match(text) or _KINETO.match(text)
     return text[logged.end() :].strip() if logged else text.strip()
 
 

@@ -45,11 +45,13 @@ class ProblemRow:
 
 
 def rows_of(snapshot: RunSnapshot) -> tuple[ProblemRow, ...]:
-    """All rows of a snapshot: alerts, the newest first, then captures, then doubts."""
-    alerts = sorted(snapshot.alerts, key=lambda alert: -alert.t_ns)
-    return (
-        *(_alert_row(alert) for alert in alerts),
+    """All rows of a snapshot: alerts and captures, the newest first, then doubts."""
+    timed = [
+        *(_alert_row(alert) for alert in snapshot.alerts),
         *(_capture_row(capture) for capture in reversed(snapshot.captures)),
+    ]
+    return (
+        *sorted(timed, key=lambda row: -(row.t_ns or 0)),
         *(
             ProblemRow(None, "warn", "reading", _counted(count, message))
             for _, count, message in snapshot.problems
@@ -76,9 +78,8 @@ def _capture_row(capture: Capture) -> ProblemRow:
         text, level = f"{what} failed: {capture.message}", "error"
     else:
         text, level = f"{what} is being taken{at}", "info"
-    return ProblemRow(
-        None, level, f"rank {capture.rank}", text, rank=capture.rank, step=capture.step, file=capture.file
-    )
+    who = f"rank {capture.rank}"
+    return ProblemRow(capture.t_ns, level, who, text, rank=capture.rank, step=capture.step, file=capture.file)
 
 
 class ProblemModel(QAbstractTableModel):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from time import localtime, strftime
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
@@ -164,6 +165,7 @@ def test_problems_are_listed_newest_first_and_counted(qtbot: QtBot, theme: Theme
             file="traces/1.json.gz",
             step=12,
             file_bytes=4_700_000,
+            t_ns=CREATED_NS + 3_600 * 10**9,
         ),
         Capture(request="x", what="trace", rank=0, state="failed", message="out of disk"),
     )
@@ -174,13 +176,14 @@ def test_problems_are_listed_newest_first_and_counted(qtbot: QtBot, theme: Theme
         view.show_snapshot(snapshot)
     assert changed.args == [4]
     texts = [row.text for row in view.model.rows]
-    assert texts[:3] == [
+    assert texts[:4] == [
+        "Trace ready at step 12, 4.7 MB: traces/1.json.gz",
         "Loss is NaN on rank 0 at step 88",
         "Rank 2 slow since step 962",
         "OMP_NUM_THREADS was set",
     ]
     assert "Trace failed: out of disk" in texts
-    assert "Trace ready at step 12, 4.7 MB: traces/1.json.gz" in texts
+    assert view.model.index(0, 0).data() == strftime("%H:%M:%S", localtime(CREATED_NS / 1e9 + 3_600))
     assert texts[-1] == "a record was cut short (3 times)"
     view.show_snapshot(replace(snapshot, version=2))
     assert view.count == 4

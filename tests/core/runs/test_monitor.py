@@ -706,6 +706,10 @@ def test_captures_are_followed(run: Run) -> None:
     run.record(1, wire.CaptureFailed, request="r1", what="snapshot", message="no CUDA")
     states = [(c.rank, c.state, c.file, c.message) for c in monitor.poll().captures]
     assert states == [(0, "ready", "snapshots/x", ""), (1, "failed", None, "no CUDA")]
+    first, second = (capture.t_ns for capture in monitor.poll().captures)
+    assert first is not None
+    assert second is not None
+    assert run.folder.read().created_ns <= first <= second
 
 
 def test_this_machine_is_recognised(run: Run) -> None:

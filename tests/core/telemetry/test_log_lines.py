@@ -278,6 +278,15 @@ def test_an_unfinished_escape_waits() -> None:
         ),
         ("W1129 12:00:00.123000 4242 api.py:719] Received 2 death signal, shutting down", "info"),
         ("[W1129 12:00:00.000000000 socket.cpp:1] [c10d] The hostname cannot be resolved", "warn"),
+        (
+            "[W1129 18:17:40.313582455 CPUAllocator.cpp:245] Memory block of unknown size was allocated "
+            "before the profiling started, profiler results will not include the deallocation event",
+            "info",
+        ),
+        ("USDT:2026-11-29 18:17:40 42:42 SyncActivityProfilerHandler.cpp:52] profiler_start", "info"),
+        ("WARNING:2026-11-29 18:17:40 42:42 CuptiActivityProfiler.cpp:100] buffer was dropped", "warn"),
+        ("ERROR:2026-11-29 18:17:40 42:42 CuptiActivityApi.cpp:1] CUPTI_ERROR", "error"),
+        ("INFO:2026-11-29 18:17:40 42:42 output_json.cpp:1] Warning: no name", "info"),
         ("/x/y.py:12: UserWarning: grad and param do not agree", "warn"),
         ("  warnings.warn(", "info"),
         ("WARNING:root:careful", "warn"),
@@ -295,12 +304,13 @@ def test_an_unfinished_escape_waits() -> None:
     ],
 )
 def test_levels(text: str, level: str) -> None:
-    """Case L22: the banner about OMP_NUM_THREADS is information."""
+    """Case L22: the banner about OMP_NUM_THREADS is information, and so is what a trace brings."""
     assert level_of(text) == level
 
 
 def test_small_parts() -> None:
     assert message_of("[W1129 12:00:00.0 x.cpp:1] Warning: group") == "Warning: group"
+    assert message_of("WARNING:2026-11-29 18:17:40 42:42 Cupti.cpp:1] dropped") == "dropped"
     assert split_label("[rank12]: x") == (12, 10)
     assert split_label("2: x") == (None, 0)
     assert split_label("2: x", bare=True) == (2, 3)
