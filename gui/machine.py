@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject, Signal
 
 from core.hardware.probe import detect_devices
+from core.hardware.readings import count_words
 from core.launch.preflight import run_preflight
 from core.launch.presets import Choice, choose_preset, tiny
 
@@ -97,7 +98,9 @@ class Machine(QObject):
     def choice(self) -> Choice:
         """What one click launches here, with its reason."""
         gpus = self.devices.gpus if self.devices is not None else ()
-        return choose_preset(gpus, self.interpreter)
+        facts = self.facts
+        without_cuda = facts.torch if facts is not None and not facts.cuda else ""
+        return choose_preset(gpus, self.interpreter, torch_without_cuda=without_cuda)
 
     def why_not_choose(self) -> str | None:
         """Why it is not known yet what one click should launch, or None."""
@@ -110,11 +113,11 @@ class Machine(QObject):
 
     @property
     def where(self) -> str:
-        """On what one click launches: "4 GPUs", "4 CPU ranks"."""
+        """On what one click launches: "4 GPUs", "1 MIG slice", "4 CPU ranks"."""
         spec = self.choice.spec
-        if spec.device == "cpu":
+        if spec.device == "cpu" or self.devices is None:
             return f"{spec.ranks} CPU ranks"
-        return "1 GPU" if spec.ranks == 1 else f"{spec.ranks} GPUs"
+        return count_words([gpu for gpu in self.devices.gpus if gpu.uuid in (spec.gpus or ())])
 
     def detect(self, *, shown: bool = True) -> None:
         """Looks for GPUs in a child process."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from core.hardware.readings import count_words
 from core.units import format_bytes_gib, gib
 
 if TYPE_CHECKING:
@@ -95,8 +96,7 @@ def _device_checks(machine: Machine) -> list[Finding]:
     if devices is None:
         return [("wait", "GPUs: looking" if machine.detecting else "GPUs: not looked for yet", "")]
     if machine.gpu_count:
-        count = machine.gpu_count
-        found: Finding = ("ok", "1 GPU found" if count == 1 else f"{count} GPUs found", "")
+        found: Finding = ("ok", f"{count_words(devices.gpus)} found", "")
         return [found, *(("warn", problem.message, problem.hint) for problem in devices.problems)]
     reasons = [("info", problem.message, problem.hint) for problem in devices.problems]
     return [("info", "No NVIDIA GPU: launches run on the CPU (gloo)", ""), *reasons]

@@ -7,8 +7,12 @@ available" everywhere, never 0.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 CLOCK_REASONS = (
     (0x001, "Idle"),
@@ -109,6 +113,14 @@ class GpuInfo:
     def computes(self) -> bool:
         """Whether CUDA can run on it: a slice, or a GPU that is not cut into slices."""
         return self.slice_index is not None or not self.mig_enabled
+
+
+def count_words(gpus: Sequence[GpuInfo]) -> str:
+    """Say what CUDA can run on: "8 GPUs", "1 GPU and 7 MIG slices"; "" for nothing."""
+    usable = [gpu for gpu in gpus if gpu.computes]
+    slices = sum(gpu.slice_index is not None for gpu in usable)
+    counts = ((len(usable) - slices, "GPU"), (slices, "MIG slice"))
+    return " and ".join(f"{count} {what}{'s' if count > 1 else ''}" for count, what in counts if count)
 
 
 def clock_reason_words(bits: int) -> list[str]:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from core.files import EXAMPLES
-from core.hardware.readings import GpuInfo
+from core.hardware.readings import GpuInfo, count_words
 from core.hardware.visible import resolve_visible
 from core.runs.job import DeviceKind, JobSpec
 
@@ -88,6 +88,7 @@ def choose_preset(
     interpreter: str = sys.executable,
     *,
     environment: Mapping[str, str] | None = None,
+    torch_without_cuda: str = "",
 ) -> Choice:
     """Decides what one click starts: the seed model on up to 4 GPUs, else the tiny one on 4 CPU ranks.
 
@@ -95,19 +96,23 @@ def choose_preset(
         gpus: All GPUs and MIG slices of this machine, as NVML lists them.
         interpreter: Python that runs the job.
         environment: Where CUDA_VISIBLE_DEVICES stands; None is this process's.
+        torch_without_cuda: Version of the interpreter's torch if that is built without
+            CUDA, "" if it has CUDA or was not asked.
     """
     variables = os.environ if environment is None else environment
     visible = resolve_visible(variables.get("CUDA_VISIBLE_DEVICES"), gpus)
-    if not visible:
-        why = "no NVIDIA GPU was found"
-        if gpus:
+    if not visible or torch_without_cuda:
+        why = "No NVIDIA GPU was found"
+        if visible:
+            there = count_words(visible)
+            why = f"{there} found, but torch {torch_without_cuda} is built without CUDA"
+        elif gpus:
             why = f"CUDA_VISIBLE_DEVICES hides {'the GPU' if len(gpus) == 1 else 'all GPUs'} of this machine"
-        return Choice(
-            tiny(interpreter),
-            f"{why[0].upper()}{why[1:]}: the tiny model on {TINY_RANKS} CPU ranks (gloo).",
-        )
+        return Choice(tiny(interpreter), f"{why}: the tiny model on {TINY_RANKS} CPU ranks (gloo).")
     used = visible[:SEED_RANKS]
     spec = seed(interpreter, ranks=len(used), gpus=tuple(gpu.uuid for gpu in used))
+    if used[0].slice_index is not None:
+        return Choice(spec, "A process sees 1 MIG slice and no more: the seed model on 1 rank (NCCL).")
     return Choice(spec, _why_seed(len(used), len(visible)))
 
 

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from core.hardware.readings import count_words
 from core.runs.host import this_host
 from gui.machine_words import checks_of, machine_pairs
 from gui.models.recent import (
@@ -44,6 +45,7 @@ from gui.widgets.segmented import Segmented
 
 if TYPE_CHECKING:
     from core.errors import DashboardError
+    from core.hardware.probe import Devices
     from gui.context import PageContext
     from gui.theme import Theme
 
@@ -295,7 +297,7 @@ class HomePage(Page):
             "Vulkan and Metal devices are not looked for by this version."
         )
         self._detect_button.set_text("Detecting" if machine.detecting else "Detect devices")
-        self._detect_note.set_full_text(_last_detection(machine.devices_checked_s, machine.gpu_count))
+        self._detect_note.set_full_text(_last_detection(machine.devices_checked_s, machine.devices))
         times = [at for at in (machine.devices_checked_s, machine.facts and machine.facts.checked_s) if at]
         self._checked.setText(f"checked {_clock(max(times))}" if times else "")
         self._pairs.set_pairs(machine_pairs(machine, self._host))
@@ -341,11 +343,10 @@ def _card(
     return card
 
 
-def _last_detection(checked_s: float | None, gpus: int) -> str:
-    if checked_s is None:
+def _last_detection(checked_s: float | None, devices: Devices | None) -> str:
+    if checked_s is None or devices is None:
         return ""
-    found = "none found" if gpus == 0 else f"{gpus} found"
-    return f"last: {found}, {_clock(checked_s)}"
+    return f"last: {count_words(devices.gpus) or 'none found'}, {_clock(checked_s)}"
 
 
 def _clock(moment_s: float) -> str:

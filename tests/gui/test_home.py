@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QPushButton, QTableView
 from core.hardware.probe import DeviceProblem, Devices
 from core.hardware.readings import GpuInfo
 from core.runs.host import this_host
+from gui.machine import InterpreterFacts, _stamp_ns
 from gui.machine_words import checks_of, devices_line, machine_pairs
 from gui.pages.home import HomePage
 from gui.plain_text import Paragraph
@@ -65,6 +66,40 @@ def test_one_click_names_what_it_launches_and_why(window: MainWindow, home: Home
     found(window, h100(0), h100(1))
     assert button(home, "Launch on 2 GPUs").isEnabled()
     assert "2 GPUs are there, not 4" in text_of(home, "MiniLLM")
+
+
+def told(window: MainWindow, *, torch: str, cuda: str) -> None:
+    machine = window.context.machine
+    facts = InterpreterFacts(
+        interpreter=machine.interpreter,
+        stamp_ns=_stamp_ns(machine.interpreter),
+        checked_s=1.0,
+        python="3.11.2",
+        torch=torch,
+        cuda=cuda,
+        nccl="",
+        gloo=True,
+    )
+    machine._checked(facts)
+
+
+def test_gpus_that_this_torch_cannot_use_are_not_what_one_click_launches_on(
+    window: MainWindow, home: HomePage
+) -> None:
+    found(window, h100(0), h100(1))
+    told(window, torch="2.13.0+cpu", cuda="")
+    assert button(home, "Launch on 4 CPU ranks").isEnabled()
+    assert "2 GPUs found, but torch 2.13.0+cpu is built without CUDA" in text_of(home, "MiniLLM")
+    told(window, torch="2.13.0+cu130", cuda="13.0")
+    assert button(home, "Launch on 2 GPUs").isEnabled()
+
+
+def test_slices_are_not_counted_as_gpus(window: MainWindow, home: HomePage) -> None:
+    whole = replace(h100(0), mig_enabled=True)
+    found(window, whole, *(replace(h100(0), uuid=f"MIG-{i}", slice_index=i) for i in range(7)))
+    assert ("ok", "7 MIG slices found", "") in checks_of(window.context.machine, ())
+    assert button(home, "Launch on 1 MIG slice").isEnabled()
+    assert "not 4" not in text_of(home, "MiniLLM")
 
 
 def test_nothing_is_launched_before_the_gpus_are_known(window: MainWindow, home: HomePage) -> None:

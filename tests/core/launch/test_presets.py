@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from core.hardware.readings import GpuInfo
+from core.hardware.readings import GpuInfo, count_words
 from core.launch.presets import PRESETS, choose_preset
 
 GPUS = [GpuInfo(index=i, uuid=f"GPU-0000000{i}", name="NVIDIA H100", pci_bus_id=f"0:{i}") for i in range(8)]
@@ -42,6 +43,26 @@ def test_visible_devices_are_respected() -> None:
     hidden = choose_preset(GPUS, environment={"CUDA_VISIBLE_DEVICES": ""})
     assert hidden.spec.preset == "tiny"
     assert hidden.why.startswith("CUDA_VISIBLE_DEVICES hides all GPUs of this machine: ")
+
+
+def test_a_torch_without_cuda_runs_the_tiny_one_and_says_so() -> None:
+    choice = choose_preset(GPUS, environment={}, torch_without_cuda="2.13.0+cpu")
+    assert (choice.spec.preset, choice.spec.device, choice.spec.ranks) == ("tiny", "cpu", 4)
+    assert choice.why == (
+        "8 GPUs found, but torch 2.13.0+cpu is built without CUDA: the tiny model on 4 CPU ranks (gloo)."
+    )
+
+
+def test_of_slices_one_is_used_and_the_reason_counts_no_gpus() -> None:
+    whole = replace(GPUS[0], mig_enabled=True)
+    slices = [replace(GPUS[0], uuid=f"MIG-{i}", slice_index=i, parent_uuid=whole.uuid) for i in range(7)]
+    assert count_words([whole, *slices]) == "7 MIG slices"
+    assert count_words([whole, *slices, *GPUS[1:3]]) == "2 GPUs and 7 MIG slices"
+    assert count_words(GPUS[:1]) == "1 GPU"
+    assert count_words([]) == ""
+    choice = choose_preset([whole, *slices], environment={})
+    assert choice.spec.gpus == ("MIG-0",)
+    assert choice.why == "A process sees 1 MIG slice and no more: the seed model on 1 rank (NCCL)."
 
 
 def test_presets_name_files_and_folders_that_exist() -> None:
