@@ -26,8 +26,11 @@ NOT_MEASURED = "n/a"
 MINUS = "\N{MINUS SIGN}"
 NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
 
-_DURATION_UNITS = (("ns", 1), ("\N{MICRO SIGN}s", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000))
-_DECIMAL_PREFIXES = (("", 1), ("k", 10**3), ("M", 10**6), ("G", 10**9), ("T", 10**12), ("P", 10**15))
+DURATION_UNITS = (("ns", 1), ("\N{MICRO SIGN}s", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000))
+"""Names and how many ns each is, small to large."""
+
+DECIMAL_PREFIXES = (("", 1), ("k", 10**3), ("M", 10**6), ("G", 10**9), ("T", 10**12), ("P", 10**15))
+"""Prefixes of rates and of FLOP, small to large."""
 
 
 def _with_minus(text: str) -> str:
@@ -48,6 +51,13 @@ def _four_digits(value: float) -> str:
     magnitude = abs(rounded)
     digits_before_point = 1 if magnitude < 1 else int(math.log10(magnitude)) + 1
     return _fixed(rounded, max(0, 4 - digits_before_point))
+
+
+def format_fixed(value: float | None, decimals: int) -> str:
+    """A number with a fixed number of decimals, for a column that names its unit: "1,204.0"."""
+    if value is None or math.isnan(value):
+        return NOT_MEASURED
+    return format_number(value) if math.isinf(value) else _fixed(value, decimals)
 
 
 def gib(value_bytes: float | None, decimals: int = 2) -> str:
@@ -88,7 +98,7 @@ def format_duration_ns(value_ns: float | None) -> str:
         return format_number(value_ns)
     if abs(value_ns) > 100e9:
         return _long_duration(value_ns / 1e9)
-    for name, scale in _DURATION_UNITS:
+    for name, scale in DURATION_UNITS:
         if abs(float(f"{value_ns / scale:.4g}")) < 1_000 or name == "s":
             if name == "ns":
                 return f"{_fixed(value_ns, 0)} ns"
@@ -171,7 +181,7 @@ def format_flop_per_s(value_flop_per_s: float | None) -> str:
 def _with_prefix(value: float | None, unit: str) -> str:
     if value is None or math.isnan(value):
         return NOT_MEASURED
-    for prefix, scale in _DECIMAL_PREFIXES:
+    for prefix, scale in DECIMAL_PREFIXES:
         if abs(float(f"{value / scale:.4g}")) < 1_000 or prefix == "P":
             return f"{_four_digits(value / scale)} {prefix}{unit}"
     raise AssertionError("the last prefix takes every value")
