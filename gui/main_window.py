@@ -192,7 +192,7 @@ class MainWindow(QMainWindow):
         self.rail.set_current(name)
         self.docks.inspector.show_page(*self._parts[name])
         self.docks.log.show_page(page.dock_tabs(), page.dock_corner())
-        self.docks.show(inspector=self.why_no_inspector() is None, log=self.why_no_log() is None)
+        self._show_docks()
         self._show_title()
         page.shown()
         self._refresh_actions()
@@ -206,7 +206,12 @@ class MainWindow(QMainWindow):
         self._stack.addWidget(page)
         page.subtitle_changed.connect(self._show_title)
         page.tab_text_changed.connect(lambda index, text: self._rename_tab(page, index, text))
+        page.docks_changed.connect(self._show_docks)
         return page
+
+    def _show_docks(self) -> None:
+        self.docks.show(inspector=self.why_no_inspector() is None, log=self.why_no_log() is None)
+        self._refresh_actions()
 
     def _show_title(self) -> None:
         title, subtitle = self.page.TITLE, self.page.subtitle()
@@ -220,11 +225,15 @@ class MainWindow(QMainWindow):
     def why_no_inspector(self) -> str | None:
         """Why the Inspector cannot be shown, or None."""
         has_one = self._parts.get(self._page_name, (None, None))[0] is not None
+        if has_one and not self.page.wants_docks():
+            return "the form has no inspector"
         return None if has_one else "this page has no inspector"
 
     def why_no_log(self) -> str | None:
         """Why there is no log to fold, or None."""
         has_one = self._page_name in self._pages and bool(self.page.dock_tabs())
+        if has_one and not self.page.wants_docks():
+            return "the form has no log"
         return None if has_one else "this page has no log"
 
     def toggle_inspector(self) -> None:
@@ -296,6 +305,7 @@ class MainWindow(QMainWindow):
 
     def _show_problems(self) -> None:
         self.navigate("run")
+        self.page.show_run()
         titles = [title.split(" ")[0] for title, _ in self.page.dock_tabs()]
         if "Problems" in titles:
             self.docks.log.show_tab(titles.index("Problems"))

@@ -106,11 +106,7 @@ class RunSession(QObject):
 
     def why_not_launch(self) -> str | None:
         """Why no launch can begin now, or None."""
-        if self.launching:
-            return "a launch is being prepared"
-        if self.running:
-            return "a run is going on: stop it first"
-        return None
+        return "a launch is being prepared" if self.launching else None
 
     def why_not_stop(self) -> str | None:
         """Why there is nothing to stop, or None."""
@@ -123,7 +119,7 @@ class RunSession(QObject):
         return None
 
     def launch(self, spec: JobSpec) -> None:
-        """Checks the job and starts it; a second call meanwhile does nothing."""
+        """Checks the job and starts it beside what runs; a second call meanwhile does nothing."""
         if self.why_not_launch() is not None:
             return
         store, gpus = self._store, self._gpus()

@@ -6,15 +6,16 @@ What needs the job's interpreter is asked of it in a child with a time limit
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.errors import DashboardError
+from core.errors import DashboardError, FieldError
 from core.files import app_folders, printable
 from core.hardware.readings import GpuInfo
 from core.hardware.visible import find_gpu
@@ -83,29 +84,28 @@ def run_preflight(
         data_folder: Where run folders go; None is the user's data folder.
 
     Raises:
-        DashboardError: The job cannot run as it is; the hint says what to change.
+        FieldError: One field of the job is not as needed; the hint says what to change.
+        DashboardError: The job cannot run for another reason.
     """
-    _check_words(spec)
-    if spec.loss_pattern is not None:
-        compile_pattern(spec.loss_pattern)
-    _check_interpreter(spec.interpreter)
-    _check_working_folder(spec.working_folder)
-    if not spec.is_module:
-        _check_script(spec)
-    _check_gpu_names(spec, gpus)
+    _check_fields(spec, gpus)
     warnings = _check_disk(data_folder or app_folders().data)
-    answers = ask_interpreter(
-        spec.interpreter,
-        {"target": spec.target, "is_module": spec.is_module, "device": spec.device},
-        environment=job_environment(spec, os.environ),
-        working_folder=spec.working_folder,
-        timeout_s=timeout_s,
-        cancelled=cancelled,
-    )
-    _check_module(spec, answers)
-    _check_torch(spec, answers)
-    _check_devices(spec, answers)
-    _check_backend(spec, answers)
+    with _about("interpreter"):
+        answers = ask_interpreter(
+            spec.interpreter,
+            {"target": spec.target, "is_module": spec.is_module, "device": spec.device},
+            environment=job_environment(spec, os.environ),
+            working_folder=spec.working_folder,
+            timeout_s=timeout_s,
+            cancelled=cancelled,
+        )
+    with _about("target"):
+        _check_module(spec, answers)
+    with _about("interpreter"):
+        _check_torch(spec, answers)
+    with _about("ranks"):
+        _check_devices(spec, answers)
+    with _about("target"):
+        _check_backend(spec, answers)
     torch = answers["torch"]
     return Preflight(
         python=str(answers["python"]["version"]),
@@ -118,12 +118,39 @@ def run_preflight(
     )
 
 
+@contextlib.contextmanager
+def _about(field: str) -> Iterator[None]:
+    """Names the field of the job that a check inside is about."""
+    try:
+        yield
+    except FieldError:
+        raise
+    except DashboardError as error:
+        raise FieldError(field, error.message, error.hint) from error
+
+
+def _check_fields(spec: JobSpec, gpus: Sequence[GpuInfo] | None) -> None:
+    """Checks what can be told without the interpreter."""
+    with _about("ranks"):
+        _check_rank_count(spec.ranks)
+    _check_words(spec)
+    if spec.loss_pattern is not None:
+        with _about("loss_rule"):
+            compile_pattern(spec.loss_pattern)
+    with _about("interpreter"):
+        _check_interpreter(spec.interpreter)
+    with _about("working_folder"):
+        _check_working_folder(spec.working_folder)
+    if not spec.is_module:
+        with _about("target"):
+            _check_script(spec)
+    with _about("gpus"):
+        _check_gpu_names(spec, gpus)
+
+
 def _check_words(spec: JobSpec) -> None:
-    if spec.ranks < 1:
-        raise DashboardError(f"A job of {spec.ranks} ranks cannot run.", "Choose 1 rank or more.")
-    _check_rank_count(spec.ranks)
     if not spec.target:
-        raise DashboardError("No script was chosen.", "Choose a Python script, a module or a preset.")
+        raise FieldError("target", "No script was chosen.", "Choose a Python script, a module or a preset.")
     words = [spec.target, spec.interpreter, spec.working_folder, *spec.arguments]
     words += [part for pair in spec.environment.items() for part in pair]
     if any("\0" in word for word in words):
@@ -131,13 +158,15 @@ def _check_words(spec: JobSpec) -> None:
             "An argument or variable holds a NUL byte, which no program can receive.", "Take it out."
         )
     if spec.is_module and not all(spec.target.split(".")):
-        raise DashboardError(
+        raise FieldError(
+            "target",
             f"{printable(spec.target)} is no name of a module.",
             "Write its full name from the working folder on, such as package.module.",
         )
     odd = [name for name in spec.environment if not name or "=" in name]
     if odd:
-        raise DashboardError(
+        raise FieldError(
+            "environment",
             f"{printable(odd[0])!r} is no name of an environment variable.",
             "A name is not empty and holds no equals sign.",
         )
@@ -145,6 +174,8 @@ def _check_words(spec: JobSpec) -> None:
 
 def _check_rank_count(ranks: int) -> None:
     """Refuses what would take the whole machine down before the first step."""
+    if ranks < 1:
+        raise DashboardError(f"A job of {ranks} ranks cannot run.", "Choose 1 rank or more.")
     memory_bytes = host.this_host().memory_bytes
     if ranks > MOST_RANKS:
         raise DashboardError(
@@ -314,7 +345,8 @@ def _check_devices(spec: JobSpec, answers: Answers) -> None:
     torch = answers["torch"]
     if spec.device == "cpu":
         if not torch["gloo"]:
-            raise DashboardError(
+            raise FieldError(
+                "interpreter",
                 "PyTorch of this interpreter has no gloo backend, which CPU ranks need.",
                 "Choose another build of PyTorch.",
             )
@@ -325,7 +357,8 @@ def _check_devices(spec: JobSpec, answers: Answers) -> None:
             _no_gpu(torch), "Choose device cpu (gloo), or an interpreter that sees the GPUs."
         )
     if spec.gpus is not None and count < len(spec.gpus):
-        raise DashboardError(
+        raise FieldError(
+            "gpus",
             f"Of the {len(spec.gpus)} GPUs that are named ({printable(', '.join(spec.gpus))}) "
             f"PyTorch sees {count}.",
             "`devices` lists the GPUs with their UUIDs; CUDA ignores all names after a wrong one.",
@@ -336,7 +369,8 @@ def _check_devices(spec: JobSpec, answers: Answers) -> None:
             f"Choose {count} rank{'' if count == 1 else 's'} or fewer, or device cpu.",
         )
     if not torch["nccl"]:
-        raise DashboardError(
+        raise FieldError(
+            "interpreter",
             "PyTorch of this interpreter has no NCCL, which GPU ranks need.",
             "Choose another build of PyTorch, or device cpu.",
         )

@@ -14,37 +14,22 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path, PurePath
 from typing import Any, Literal
 
-from core.errors import DashboardError
+from core.errors import FieldError
 from core.launch.command import build_launch
 from core.launch.presets import PRESETS
-from core.runs.job import CapturePlan, DeviceKind, JobSpec
+from core.runs.job import MOST_RANKS, CapturePlan, DeviceKind, JobSpec
 from core.runs.store import RunFolder
+from core.units import format_count
 
 Kind = Literal["preset", "script", "module"]
 ArgumentStyle = Literal["shell", "lines"]
 
-MOST_RANKS = 1024
 PREVIEW_FOLDER = "RUN"
 """Stands for the run folder in the previewed command: it has no name before the launch."""
 
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH", re.IGNORECASE)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MODULE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
-
-
-class FieldError(DashboardError):
-    """A field of the form cannot be understood.
-
-    Attributes:
-        field: Name of the ``JobDraft`` attribute.
-    """
-
-    def __init__(self, field: str, message: str, hint: str) -> None:
-        super().__init__(message, hint)
-        self.field = field
-
-    def __reduce__(self) -> tuple[type[FieldError], tuple[str, str, str]]:  # type: ignore[override]  # one argument more than its base
-        return (type(self), (self.field, self.message, self.hint))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +99,11 @@ def to_spec(draft: JobDraft) -> JobSpec:
     if not draft.interpreter.strip():
         raise FieldError("interpreter", "No interpreter is chosen.", "Choose the Python of your environment.")
     if not 1 <= draft.ranks <= MOST_RANKS:
-        raise FieldError("ranks", f"{draft.ranks} ranks cannot be started.", f"Choose 1 to {MOST_RANKS}.")
+        raise FieldError(
+            "ranks",
+            f"A job of {format_count(draft.ranks)} ranks cannot run.",
+            f"Choose 1 to {format_count(MOST_RANKS)}.",
+        )
     base = _preset_spec(draft) if draft.kind == "preset" else _own_spec(draft)
     return replace(
         base,
@@ -197,6 +186,8 @@ def _environment(draft: JobDraft) -> dict[str, str]:
 def _profile(draft: JobDraft) -> CapturePlan | None:
     if not draft.profile:
         return None
+    if draft.profile_steps < 1:
+        raise FieldError("profile_ranks", "A capture of 0 steps holds nothing.", "Choose 1 step or more.")
     return CapturePlan(
         first_step=draft.first_step or None,
         steps=draft.profile_steps,

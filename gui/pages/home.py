@@ -289,7 +289,10 @@ class HomePage(Page):
         choice = machine.choice
         ranks = f"{choice.spec.ranks} {'rank' if choice.spec.ranks == 1 else 'ranks'}"
         what = f"MiniLLM under FSDP2 on {ranks}, 200 steps."
-        self._launch_text.set_plain(f"{what} {'Looking for GPUs.' if machine.detecting else choice.why}")
+        state = "Looking for GPUs." if machine.detecting else choice.why
+        if session.launching:
+            state = "Checking the interpreter, then starting the ranks."
+        self._launch_text.set_plain(f"{what} {state}")
         known = "Launch" if machine.why_not_choose() else f"Launch on {machine.where}"
         self._launch_button.set_text("Launching" if session.launching else known)
         self._detect_text.set_plain(

@@ -33,6 +33,7 @@ class Page(QWidget):
     Signals:
         subtitle_changed: ``subtitle()`` gives something else now.
         tab_text_changed: (index into ``dock_tabs()``, new title).
+        docks_changed: ``wants_docks()`` gives something else now.
     """
 
     NAME: ClassVar[str]
@@ -41,6 +42,7 @@ class Page(QWidget):
 
     subtitle_changed = Signal()
     tab_text_changed = Signal(int, str)
+    docks_changed = Signal()
 
     def __init__(self, context: PageContext) -> None:
         super().__init__()
@@ -73,6 +75,10 @@ class Page(QWidget):
         """Title and widget of each tab of the dock below; none hides the dock."""
         return []
 
+    def wants_docks(self) -> bool:
+        """Whether inspector and dock belong to what is shown now; hidden, they take no room from it."""
+        return True
+
     def dock_corner(self) -> QWidget | None:
         """Controls at the right end of the dock's tabs, such as the log's rank filter."""
         return None
@@ -86,6 +92,9 @@ class Page(QWidget):
 
     def show_form(self, *, own_script: bool = False) -> None:
         """Shows the form for a new job, where the page has one; ``own_script``: not for a preset."""
+
+    def show_run(self) -> None:
+        """Shows the run again in place of a form, where the page has one."""
 
     def open_path(self, path: Path, description: FileDescription) -> bool:
         """Opens a file or folder. Returns False if this page does not take it."""

@@ -135,7 +135,7 @@ class RunPage(Page):
         self.bar.again_asked.connect(self._launch_again)
         self.form.launch_asked.connect(self._launch)
         self.form.script.changed.connect(self._look_for_interpreters)
-        self.form.run_asked.connect(self._show_run)
+        self.form.run_asked.connect(self.show_run)
 
     @property
     def drawn_version(self) -> int | None:
@@ -160,6 +160,10 @@ class RunPage(Page):
     def dock_tabs(self) -> list[tuple[str, QWidget]]:
         """Log, problems, GPUs."""
         return [("Log", self.log), (self._problems_title(), self.problems), ("GPUs", self.gpus)]
+
+    def wants_docks(self) -> bool:
+        """Not beside the form: they are about a run."""
+        return self._stack.currentWidget() is self._area
 
     def dock_corner(self) -> QWidget:
         """Filter of the log."""
@@ -249,6 +253,8 @@ class RunPage(Page):
         self.log.set_ranks(snapshot.manifest.job.ranks)
         if self.isVisible():
             self._show_snapshot(snapshot)
+            # Whether it goes on is said in the form too.
+            self._show_launchable()
         # A slow machine draws less often instead of falling behind.
         cost_s = time.monotonic() - began_s
         self._next_draw_s = began_s + max(LEAST_INTERVAL_S, INTERVAL_PER_COST * cost_s)
@@ -275,12 +281,13 @@ class RunPage(Page):
         show_run = has_run and not self._form_wanted
         self._stack.setCurrentWidget(self._area if show_run else self.form)
         self.bar.setVisible(show_run)
-        self.form.set_run_shown(has_run)
         self._show_launchable()
+        self.docks_changed.emit()
         if show_run and self._snapshot is not None:
             self.board.show_snapshot(self._snapshot)
 
-    def _show_run(self) -> None:
+    def show_run(self) -> None:
+        """Shows the run in place of the form."""
         self._form_wanted = False
         self._show_content()
 
@@ -294,7 +301,7 @@ class RunPage(Page):
         if row.rank is not None:
             self.context.session.select_rank(row.rank)
         if row.step is not None:
-            self._show_run()
+            self.show_run()
             self.board.show_step(row.step)
 
     def _selection_changed(self, rank: int | None) -> None:
@@ -398,7 +405,12 @@ class RunPage(Page):
         )
 
     def _show_launchable(self, _launching: bool = False) -> None:
-        self.form.set_blocked(self.context.session.why_not_launch() or "")
+        session = self.context.session
+        self.form.set_blocked(session.why_not_launch() or "", launching=session.launching)
+        title = "" if session.folder is None else session.folder.id
+        if self._snapshot is not None:
+            title = self._snapshot.manifest.job.title
+        self.form.set_run_shown(title, going_on=session.running)
 
     def _launch(self, spec: JobSpec) -> None:
         settings = self.context.settings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QLocale, QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QPushButton,
     QSizePolicy,
+    QSpinBox,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -82,13 +83,23 @@ class FormCard(QFrame):
         self._rows[name][0].setText(label)
 
     def set_problem(self, name: str, text: str) -> bool:
-        """Says below a line what is wrong with it; "" is nothing. False if there is no such line."""
+        """Says below a line what is wrong with it; "" is nothing. False if there is no such line to see."""
         row = self._rows.get(name)
-        if row is None:
+        if row is None or (text and row[1].isHidden()):
             return False
         row[2].setText(text)
         row[2].setVisible(bool(text))
         return True
+
+    def problem_line(self, name: str) -> QWidget:
+        """What stands below a line."""
+        return self._rows[name][2]
+
+    def focus_row(self, name: str) -> None:
+        """Puts the cursor into a line."""
+        buddy = self._rows[name][0].buddy()
+        if buddy is not None:
+            buddy.setFocus()
 
     def problem_of(self, name: str) -> str:
         """What is said to be wrong with a line, "" if nothing or if there is no such line."""
@@ -233,3 +244,34 @@ class VariableTable(QWidget):
     def _draw(self, theme: Theme) -> None:
         for _, _, _, remove in self._lines:
             remove.setIcon(theme.icon("x"))
+
+
+def number_field(name: str, low: int, high: int) -> QSpinBox:
+    """A field for a whole number; ``name`` is for those who cannot see its label."""
+    box = QSpinBox()
+    box.setRange(low, high)
+    box.setAccessibleName(name)
+    # The same figures under every locale.
+    box.setLocale(QLocale.c())
+    box.setFixedWidth(96)
+    box.lineEdit().setTextMargins(6, 0, 0, 0)
+    return box
+
+
+def in_a_row(*widgets: QWidget) -> QWidget:
+    """Several controls in one line, from the left."""
+    box = QWidget()
+    row = QHBoxLayout(box)
+    row.setContentsMargins(0, 0, 0, 0)
+    row.setSpacing(12)
+    for widget in widgets:
+        row.addWidget(widget)
+    row.addStretch(1)
+    return box
+
+
+def quiet_words(text: str) -> QLabel:
+    """Words between two controls."""
+    label = plain_label(text)
+    set_kind(label, kind="secondary")
+    return label

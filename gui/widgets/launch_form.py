@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QLocale, Qt, Signal
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -24,16 +24,13 @@ from PySide6.QtWidgets import (
     QPushButton,
     QScrollArea,
     QSizePolicy,
-    QSpinBox,
     QVBoxLayout,
     QWidget,
 )
 
-from core.errors import DashboardError
+from core.errors import DashboardError, FieldError
 from core.launch.presets import PRESETS
 from gui.models.job_draft import (
-    MOST_RANKS,
-    FieldError,
     JobDraft,
     command_text,
     default_working_folder,
@@ -43,7 +40,14 @@ from gui.models.job_draft import (
 from gui.plain_text import plain_label
 from gui.theme import set_kind
 from gui.widgets.banner import BannerStack
-from gui.widgets.form_fields import FormCard, PathField, VariableTable
+from gui.widgets.form_fields import (
+    FormCard,
+    PathField,
+    VariableTable,
+    in_a_row,
+    number_field,
+    quiet_words,
+)
 from gui.widgets.segmented import Segmented
 
 if TYPE_CHECKING:
@@ -61,6 +65,11 @@ PRESET_WORDS = {
     "seed": "seed: MiniLLM with 12 layers of width 2048, bf16, batch 8 x 1,024",
 }
 FORM_PX = 860
+LARGEST_NUMBER = 1_000_000
+"""Numbers beyond what can run are taken as typed and refused in words, not turned into others."""
+LAUNCHING_WORDS = (
+    "Checking the interpreter, then starting the ranks. The first import of torch takes a while."
+)
 
 
 class LaunchForm(QWidget):
@@ -81,6 +90,7 @@ class LaunchForm(QWidget):
         self._theme = theme
         self._versions: tuple[str, str, str] = ("", "", "")
         self._blocked = ""
+        self._launching = False
         self._filling = False
         self.edited_by_user = False
         self.problems = BannerStack(theme)
@@ -126,7 +136,7 @@ class LaunchForm(QWidget):
         self.module.setPlaceholderText("package.train")
         self.module.setAccessibleName("Module")
         self.interpreter = PathField("Interpreter", self._browse_interpreter, with_recent=True)
-        self.ranks = _number("Ranks", 1, MOST_RANKS)
+        self.ranks = number_field("Ranks", 0, LARGEST_NUMBER)
         self.device = Segmented("Device", ("GPU (NCCL)", "CPU (gloo)"))
         self.gpus = QLineEdit()
         self.gpus.setPlaceholderText("All that are visible; or indices or UUIDs, such as 0, 1")
@@ -142,9 +152,9 @@ class LaunchForm(QWidget):
         set_kind(self.argument_list, kind="caption")
         self.environment = VariableTable(theme)
         self.profile = QCheckBox("Take a torch.profiler trace by itself")
-        self.first_step = _number("First step", 0, 10_000_000)
+        self.first_step = number_field("First step", 0, 10_000_000)
         self.first_step.setSpecialValueText("next")
-        self.profile_steps = _number("Steps", 1, 1000)
+        self.profile_steps = number_field("Steps", 0, 1000)
         self.profile_ranks = QLineEdit()
         self.profile_ranks.setPlaceholderText("all ranks")
         self.profile_ranks.setAccessibleName("Ranks that take the trace")
@@ -166,6 +176,10 @@ class LaunchForm(QWidget):
         set_kind(self._why, kind="secondary")
         words.addWidget(heading)
         words.addWidget(self._why)
+        self._beside = plain_label(wrap=True)
+        set_kind(self._beside, kind="secondary")
+        self._beside.hide()
+        words.addWidget(self._beside)
         self._back = QPushButton("Show the run")
         self._back.clicked.connect(self.run_asked)
         self._back.hide()
@@ -175,7 +189,7 @@ class LaunchForm(QWidget):
 
     def _what_card(self) -> FormCard:
         self._what = FormCard("What to run")
-        self._what.add_row("kind", "Kind", _left(self.kind), focus=self.kind)
+        self._what.add_row("kind", "Kind", in_a_row(self.kind), focus=self.kind)
         self._what.add_row("preset", "Preset", self.preset)
         self._what.add_row("script", "Script", self.script, focus=self.script.edit)
         self._what.add_row("module", "Module", self.module)
@@ -184,7 +198,7 @@ class LaunchForm(QWidget):
     def _where_card(self) -> FormCard:
         self._where = FormCard("Where")
         self._where.add_row("interpreter", "Interpreter", self.interpreter, focus=self.interpreter.edit)
-        self._where.add_row("ranks", "Ranks", _left(self.ranks, self.device), focus=self.ranks)
+        self._where.add_row("ranks", "Ranks", in_a_row(self.ranks, self.device), focus=self.ranks)
         self._where.add_row("gpus", "GPUs", self.gpus)
         return self._where
 
@@ -195,7 +209,7 @@ class LaunchForm(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(4)
         column.addWidget(self.arguments)
-        column.addWidget(_left(self.style_choice))
+        column.addWidget(in_a_row(self.style_choice))
         column.addWidget(self.argument_list)
         self._with.add_row("arguments", "Arguments", arguments, focus=self.arguments)
         self._with.add_row("working_folder", "Working folder", self.folder, focus=self.folder.edit)
@@ -210,11 +224,11 @@ class LaunchForm(QWidget):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(8)
         for widget in (
-            _words("from step"),
+            quiet_words("from step"),
             self.first_step,
-            _words("for"),
+            quiet_words("for"),
             self.profile_steps,
-            _words("steps on ranks"),
+            quiet_words("steps on ranks"),
             self.profile_ranks,
         ):
             row.addWidget(widget)
@@ -362,14 +376,29 @@ class LaunchForm(QWidget):
         self._versions = (interpreter, torch, python)
         self._show_command(self.draft())
 
-    def set_blocked(self, reason: str) -> None:
-        """Why nothing can be launched now, "" if it can."""
+    def set_blocked(self, reason: str, *, launching: bool = False) -> None:
+        """Why nothing can be launched now, "" if it can; while it is launched, that is said."""
         self._blocked = reason
+        if launching != self._launching:
+            self._launching = launching
+            self._show_command(self.draft())
         self._show_launch()
 
-    def set_run_shown(self, shown: bool) -> None:
-        """Whether there is a run to go back to."""
-        self._back.setVisible(shown)
+    def set_run_shown(self, title: str, *, going_on: bool) -> None:
+        """The run that one can go back to, "" for none, and whether it goes on beside another job."""
+        self._back.setVisible(bool(title))
+        self._beside.setVisible(bool(title) and going_on)
+        self._beside.setText(f"{title} goes on, whatever is launched here, and stays in Recent on Home.")
+
+    @property
+    def summary(self) -> str:
+        """What stands beside the button."""
+        return self._summary.text()
+
+    @property
+    def beside(self) -> str:
+        """What is said of the run that goes on, "" for nothing."""
+        return "" if self._beside.isHidden() else self._beside.text()
 
     # --- problems and launch
 
@@ -397,12 +426,15 @@ class LaunchForm(QWidget):
     def _mark(self, error: FieldError) -> bool:
         name = error.field
         if name == "target":
-            name = "module" if self.kind.current == 2 else "script"
+            name = ("preset", "script", "module")[self.kind.current]
         text = f"{error.message} {error.hint}"
         card = next((card for card in self._cards if card.set_problem(name, text)), None)
-        if card is not None:
-            self._area.ensureWidgetVisible(card)
-        return card is not None
+        if card is None:
+            return False
+        # The line is laid out first: only then it has a place to scroll to.
+        QTimer.singleShot(0, self, lambda: self._area.ensureWidgetVisible(card.problem_line(name)))
+        card.focus_row(name)
+        return True
 
     def ask_to_launch(self) -> None:
         """Launches what the fields say, or marks what is wrong."""
@@ -468,15 +500,18 @@ class LaunchForm(QWidget):
             self.command.setText("")
             self.copy.setEnabled(False)
             self._summary.setText(f"{error.message} {error.hint}")
+            if error.field == "ranks":
+                self._where.set_problem("ranks", f"{error.message} {error.hint}")
             return
         interpreter, torch, python = self._versions
         known = interpreter == spec.interpreter
         self.command.setText(command_text(spec, torch if known else "", python if known else ""))
         self.copy.setEnabled(True)
-        self._summary.setText(summary_of(spec))
+        self._summary.setText(LAUNCHING_WORDS if self._launching else summary_of(spec))
 
     def _show_launch(self) -> None:
         self.launch_button.setEnabled(not self._blocked)
+        self.launch_button.setText("Launching" if self._launching else "Launch")
         self.launch_button.setToolTip(self._blocked[:1].upper() + self._blocked[1:])
 
     # --- dialogs
@@ -501,31 +536,3 @@ def summary_of(spec: JobSpec) -> str:
     device = "GPU" if spec.device == "cuda" else "CPU"
     ranks = "1 rank" if spec.ranks == 1 else f"{spec.ranks} ranks"
     return f"{what} on {ranks}, {device}"
-
-
-def _number(name: str, low: int, high: int) -> QSpinBox:
-    box = QSpinBox()
-    box.setRange(low, high)
-    box.setAccessibleName(name)
-    # The same figures under every locale.
-    box.setLocale(QLocale.c())
-    box.setFixedWidth(96)
-    box.lineEdit().setTextMargins(6, 0, 0, 0)
-    return box
-
-
-def _left(*widgets: QWidget) -> QWidget:
-    box = QWidget()
-    row = QHBoxLayout(box)
-    row.setContentsMargins(0, 0, 0, 0)
-    row.setSpacing(12)
-    for widget in widgets:
-        row.addWidget(widget)
-    row.addStretch(1)
-    return box
-
-
-def _words(text: str) -> QLabel:
-    label = plain_label(text)
-    set_kind(label, kind="secondary")
-    return label

@@ -9,11 +9,10 @@ from PySide6.QtCore import QLocale, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
-from core.errors import DashboardError
+from core.errors import DashboardError, FieldError
 from core.launch.presets import choose_preset
 from core.runs.job import CapturePlan
 from gui.models.job_draft import (
-    FieldError,
     JobDraft,
     command_text,
     draft_for_script,
@@ -174,10 +173,57 @@ def test_problems_stand_at_their_field_or_above_the_button(form: LaunchForm) -> 
     assert form.problems.keys == []
     QTest.keyClicks(form.script.edit, "/home/a/x.py")
     assert form.problem_of("script") == ""
-    form.show_error(DashboardError("PyTorch is not installed for x.", "Install it."))
+    form.show_error(DashboardError("The disk is full.", "Free some space."))
     assert form.problems.keys == ["launch"]
     form.ranks.setValue(2)
     assert form.problems.keys == []
+
+
+@pytest.mark.parametrize(
+    ("field", "row"), [("interpreter", "interpreter"), ("target", "script"), ("ranks", "ranks")]
+)
+def test_what_the_check_finds_stands_at_the_field_it_is_about(form: LaunchForm, field: str, row: str) -> None:
+    form.set_draft(draft())
+    form.show_error(FieldError(field, "It is not as needed.", "Choose another."))
+    assert form.problem_of(row) == "It is not as needed. Choose another."
+    assert form.problems.keys == []
+
+
+def test_a_problem_of_a_field_that_is_not_shown_stands_above_the_button(form: LaunchForm) -> None:
+    form.set_draft(JobDraft(interpreter=PYTHON))
+    form.show_error(FieldError("working_folder", "There is no folder x.", "Choose another."))
+    assert form.problems.keys == ["launch"]
+    form.show_error(FieldError("target", "The preset cannot run.", "Choose another."))
+    assert form.problem_of("preset") == "The preset cannot run. Choose another."
+
+
+def test_0_ranks_are_refused_at_the_field_and_not_turned_into_others(form: LaunchForm) -> None:
+    form.set_draft(draft(ranks=4))
+    form.ranks.setFocus()
+    form.ranks.selectAll()
+    QTest.keyClicks(form.ranks, "0")
+    QTest.keyClick(form.ranks, Qt.Key.Key_Tab)
+    assert form.ranks.value() == 0
+    assert form.problem_of("ranks") == "A job of 0 ranks cannot run. Choose 1 to 4,096."
+    form.ranks.setValue(2)
+    assert form.problem_of("ranks") == ""
+
+
+def test_a_launch_under_way_is_said_in_words(form: LaunchForm) -> None:
+    form.set_draft(draft())
+    form.set_blocked("a launch is being prepared", launching=True)
+    assert form.launch_button.text() == "Launching"
+    assert form.summary.startswith("Checking the interpreter")
+    form.set_blocked("", launching=False)
+    assert form.launch_button.text() == "Launch"
+    assert form.summary == "train.py on 4 ranks, CPU"
+
+
+def test_a_run_that_goes_on_is_named_beside_the_new_job(form: LaunchForm) -> None:
+    form.set_run_shown("minillm", going_on=True)
+    assert form.beside == "minillm goes on, whatever is launched here, and stays in Recent on Home."
+    form.set_run_shown("minillm", going_on=False)
+    assert form.beside == ""
 
 
 def test_a_second_launch_is_refused_while_one_is_prepared(form: LaunchForm, qtbot: QtBot) -> None:

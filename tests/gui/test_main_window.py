@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from dataclasses import replace
 from functools import partial
@@ -24,6 +25,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from core.errors import DashboardError
+from core.launch.preflight import Preflight
 from core.runs.manifest import write_manifest
 from gui.main_window import MainWindow
 from gui.pages import PAGES, PageEntry
@@ -32,11 +35,12 @@ from gui.widgets.dock import INSPECTOR_LEAST_PX
 from gui.widgets.question import Question
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from pytestqt.qtbot import QtBot
 
+    from core.runs.job import JobSpec
     from core.runs.store import RunFolder, RunStore
     from gui.shell.docks import Docks
     from gui.tasks import Tasks
@@ -62,6 +66,15 @@ def attach(qtbot: QtBot, window: MainWindow, folder: RunFolder) -> None:
         window.context.session.attach(folder)
 
 
+@pytest.fixture
+def run_shown(qtbot: QtBot, window: MainWindow, make_run: Callable[..., RunFolder]) -> RunFolder:
+    """An ended run on the Run page: the docks belong to it."""
+    folder = make_run()
+    attach(qtbot, window, folder)
+    window.navigate("run")
+    return folder
+
+
 @pytest.mark.parametrize("entry", PAGES, ids=[entry.name for entry in PAGES])
 def test_the_list_of_pages_says_what_the_pages_say(entry: PageEntry) -> None:
     page = entry.load()
@@ -81,8 +94,11 @@ def test_pages_change_by_rail_and_by_key(qtbot: QtBot, window: MainWindow) -> No
     assert rail["Home"].isChecked()
 
 
-def test_docks_are_there_where_a_page_has_something_for_them(window: MainWindow) -> None:
+def test_docks_are_there_where_a_page_has_something_for_them(
+    qtbot: QtBot, window: MainWindow, make_run: Callable[..., RunFolder]
+) -> None:
     inspector, log = window.docks.inspector, window.docks.log
+    attach(qtbot, window, make_run())
     assert inspector.isHidden()
     assert log.isHidden()
     assert window.context.actions.reason("view.inspector") == "this page has no inspector"
@@ -97,8 +113,23 @@ def test_docks_are_there_where_a_page_has_something_for_them(window: MainWindow)
     assert log.isVisible()
 
 
+def test_the_form_has_the_room_of_the_docks(window: MainWindow, run_shown: RunFolder) -> None:
+    inspector, log = window.docks.inspector, window.docks.log
+    page = window.page
+    page.show_form()
+    assert inspector.isHidden()
+    assert log.isHidden()
+    assert window.context.actions.reason("view.log") == "the form has no log"
+    page.show_run()
+    assert inspector.isVisible()
+    assert log.isVisible()
+    page.show_form()
+    window._show_problems()
+    assert log.isVisible()
+
+
+@pytest.mark.usefixtures("run_shown")
 def test_docks_have_the_measures_of_the_design_and_come_back(qtbot: QtBot, window: MainWindow) -> None:
-    window.navigate("run")
     docks = window.docks
     for size, side, below in (((1280, 800), 304, 136), ((1920, 1080), 360, 232)):
         window.resize(*size)
@@ -114,16 +145,16 @@ def test_docks_have_the_measures_of_the_design_and_come_back(qtbot: QtBot, windo
     qtbot.waitUntil(lambda: docks.inspector.width() == 360)
 
 
+@pytest.mark.usefixtures("run_shown")
 def test_the_inspector_never_gets_too_narrow_to_be_read(qtbot: QtBot, window: MainWindow) -> None:
-    window.navigate("run")
     window.resize(1280, 800)
     qtbot.waitUntil(partial(has_sizes, window.docks, (304, 136)))
     window.resizeDocks([window.docks.inspector], [60], Qt.Orientation.Horizontal)
     qtbot.waitUntil(lambda: window.docks.inspector.width() == INSPECTOR_LEAST_PX)
 
 
+@pytest.mark.usefixtures("run_shown")
 def test_the_inspector_gives_way_in_a_narrow_window(qtbot: QtBot, window: MainWindow) -> None:
-    window.navigate("run")
     window.resize(1000, 700)
     qtbot.waitUntil(window.docks.inspector.isHidden)
     window.context.actions.trigger("view.inspector")
@@ -132,8 +163,8 @@ def test_the_inspector_gives_way_in_a_narrow_window(qtbot: QtBot, window: MainWi
     qtbot.waitUntil(window.docks.inspector.isVisible)
 
 
+@pytest.mark.usefixtures("run_shown")
 def test_the_log_folds_down_to_its_tabs(qtbot: QtBot, window: MainWindow) -> None:
-    window.navigate("run")
     log = window.docks.log
     qtbot.waitUntil(lambda: log.height() == 136)
     window.context.actions.trigger("view.log")
@@ -317,6 +348,101 @@ def test_a_job_that_ends_answers_the_question_itself(
     assert window.isVisible()
     write_manifest(folder.path, replace(folder.read(), status="done", ended_ns=time.time_ns()))
     qtbot.waitUntil(lambda: not window.isVisible())
+
+
+class HeldLaunch:
+    """A launch whose check of the interpreter waits for ``go``; its run is ``folder``."""
+
+    def __init__(self, folder: RunFolder, error: DashboardError | None = None) -> None:
+        self.go = threading.Event()
+        self.started: list[JobSpec] = []
+        self._folder, self._error = folder, error
+
+    def run_preflight(self, _spec: JobSpec, **_options: object) -> Preflight:
+        assert self.go.wait(10)
+        if self._error is not None:
+            raise self._error
+        return Preflight(python="3.11", torch="2.13.0", cuda=None, nccl=None, gloo=True, gpu_count=0)
+
+    def launch(self, spec: JobSpec, *_: object, **_options: object) -> RunFolder:
+        self.started.append(spec)
+        return self._folder
+
+
+@pytest.fixture
+def hold_launch(
+    monkeypatch: pytest.MonkeyPatch, window: MainWindow, make_run: Callable[..., RunFolder]
+) -> Iterator[Callable[..., HeldLaunch]]:
+    held: list[HeldLaunch] = []
+
+    def hold(error: DashboardError | None = None) -> HeldLaunch:
+        held.append(HeldLaunch(make_run("tiny", "running"), error))
+        monkeypatch.setattr("core.launch.preflight.run_preflight", held[-1].run_preflight)
+        monkeypatch.setattr("core.launch.client.launch", held[-1].launch)
+        window.launch_demo()
+        return held[-1]
+
+    yield hold
+    for each in held:
+        each.go.set()
+
+
+def test_closing_while_a_job_is_launched_can_wait_for_it(
+    qtbot: QtBot, window: MainWindow, hold_launch: Callable[..., HeldLaunch]
+) -> None:
+    held = hold_launch()
+    window.close()
+    [question] = window.findChildren(Question)
+    press(question, "Close when it runs")
+    assert window.isVisible()
+    held.go.set()
+    qtbot.waitUntil(lambda: not window.isVisible())
+    assert len(held.started) == 1
+
+
+def test_closing_while_a_job_is_launched_can_give_it_up(
+    window: MainWindow, hold_launch: Callable[..., HeldLaunch]
+) -> None:
+    hold_launch()
+    window.close()
+    assert window.isVisible()
+    [question] = window.findChildren(Question)
+    press(question, "Give the launch up")
+    assert not window.isVisible()
+
+
+def test_a_launch_that_fails_keeps_the_window_that_was_to_close(
+    qtbot: QtBot, window: MainWindow, hold_launch: Callable[..., HeldLaunch]
+) -> None:
+    held = hold_launch(DashboardError("PyTorch is not installed for x.", "Install it."))
+    window.close()
+    [question] = window.findChildren(Question)
+    press(question, "Close when it runs")
+    with qtbot.waitSignal(window.context.session.failed):
+        held.go.set()
+    assert window.isVisible()
+    assert held.started == []
+
+
+def test_a_second_job_is_launched_beside_the_first(
+    qtbot: QtBot,
+    window: MainWindow,
+    make_run: Callable[..., RunFolder],
+    hold_launch: Callable[..., HeldLaunch],
+) -> None:
+    """Case L05: the first goes on and is reached from Recent."""
+    first = make_run("first", "running")
+    attach(qtbot, window, first)
+    assert window.context.actions.action("run.launch").isEnabled()
+    held = hold_launch()
+    held.go.set()
+    session = window.context.session
+    qtbot.waitUntil(lambda: session.folder is not None and session.folder.path != first.path)
+    assert first.control_path.read_bytes() == b""
+    qtbot.waitUntil(lambda: first.path in {row.path for row in window.context.recent.rows})
+    window.context.open_path(first.path)
+    qtbot.waitUntil(lambda: session.folder is not None and session.folder.path == first.path)
+    qtbot.waitUntil(lambda: session.running)
 
 
 def test_settings_that_cannot_be_written_do_not_hold_the_window(

@@ -74,7 +74,7 @@ def test_a_run_is_followed_while_it_grows(
         session.attach(folder)
     assert session.running
     assert (session.why_not_launch(), session.why_not_stop(), session.why_not_capture()) == (
-        "a run is going on: stop it first",
+        None,
         None,
         None,
     )

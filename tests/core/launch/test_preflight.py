@@ -19,11 +19,11 @@ from typing import Any
 import psutil
 import pytest
 
-from core.errors import DashboardError
+from core.errors import DashboardError, FieldError
 from core.hardware.readings import GpuInfo
 from core.launch.preflight import Preflight, run_preflight
 from core.runs.host import this_host
-from core.runs.job import MOST_RANKS, JobSpec
+from core.runs.job import MOST_RANKS, DeviceKind, JobSpec
 
 FAKE_TORCH = """
 import json, os, sys, types
@@ -141,6 +141,38 @@ def test_interpreter_that_is_none(job: JobSpec, tmp_path: Path) -> None:
     assert said(other) == f"{other} is no working Python: not me."
     binary = write_script(tmp_path / "binary", "\x7fELF")
     assert said(binary).startswith(f"{binary} cannot be started: ")
+
+
+@pytest.mark.parametrize(
+    ("field", "changes"),
+    [
+        ("ranks", {"ranks": 0}),
+        ("target", {"target": ""}),
+        ("target", {"target": "other.py"}),
+        ("interpreter", {"interpreter": "/no/python"}),
+        ("working_folder", {"working_folder": "/no/folder"}),
+        ("environment", {"environment": {"a=b": "1"}}),
+        ("loss_rule", {"loss_pattern": "loss ("}),
+        ("gpus", {"device": "cuda", "gpus": ("0", "0"), "ranks": 4}),
+    ],
+)
+def test_what_is_refused_names_its_field(job: JobSpec, field: str, changes: dict[str, Any]) -> None:
+    with pytest.raises(FieldError) as error:
+        run_preflight(replace(job, **changes))
+    assert error.value.field == field
+
+
+def test_what_the_interpreter_lacks_names_its_field(job: JobSpec, fake_torch: Any) -> None:
+    cases: tuple[tuple[dict[str, Any], DeviceKind, str], ...] = (
+        ({"version": "2.3.1"}, "cpu", "interpreter"),
+        ({"gloo": False}, "cpu", "interpreter"),
+        ({"gpus": 0}, "cuda", "ranks"),
+    )
+    for facts, device, field in cases:
+        fake_torch(**facts)
+        with pytest.raises(FieldError) as error:
+            run_preflight(replace(job, device=device))
+        assert error.value.field == field
 
 
 def test_names_that_are_too_long(job: JobSpec, tmp_path: Path) -> None:
