@@ -65,5 +65,10 @@ def annotation(name: str, ts: float, dur: float, *, tid: int = 1) -> dict[str, A
     return _event("user_annotation", name, ts=ts, dur=dur, pid=100, tid=tid)
 
 
+def python_frame(name: str, ts: float, dur: float, *, tid: int = 1, **arguments: Any) -> dict[str, Any]:
+    """Returns a Python frame."""
+    return _event("python_function", name, ts=ts, dur=dur, pid=100, tid=tid, args=arguments)
+
+
 def _event(category: str, name: str, **rest: Any) -> dict[str, Any]:
     return {"ph": "X", "cat": category, "name": name, **rest}

@@ -1,0 +1,1 @@
+"""Analyses: pure functions from tables to tables, one file each."""

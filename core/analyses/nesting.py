@@ -1,0 +1,178 @@
+"""Which slice of a host thread lies in which: the tree of calls, without a Python loop over slices.
+
+The tree can be asked for all slices of the host, or for some kinds only: a Python
+frame that begins in an operator and ends after it must not cut the operators
+apart. What a slice launched on a device is in ``links``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from core.compiled import compiled
+from core.tables.columns import MISSING, NO_ROW, freeze_columns
+from core.tables.trace import DEVICE_KINDS, SliceKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from core.tables.columns import Bool, Int32, Int64
+    from core.tables.trace import SliceTable, TrackTable
+
+CALL_KINDS: Final = (SliceKind.OP, SliceKind.ANNOTATION, SliceKind.RUNTIME)
+"""What ``torch.profiler`` takes an operator's own time to lie between."""
+
+# Of two slices with the same times, the outer one first.
+_OUTER_FIRST: Final = {
+    SliceKind.PROFILER: 0,
+    SliceKind.PYTHON: 1,
+    SliceKind.ANNOTATION: 1,
+    SliceKind.RUNTIME: 3,
+}
+_BETWEEN: Final = 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Nesting:
+    """The tree of slices of each host thread.
+
+    The parent of a slice is the innermost slice of its thread that contains it
+    wholly. One that begins inside another and ends after it is no child: both are
+    children of what contains both. A slice that begins where another ends is not
+    inside it. A negative or missing duration counts as 0. Of two slices with the
+    same times, calls lie in operators and operators in annotations and Python
+    frames, else the first in the file is the parent.
+
+    Attributes:
+        parent_row: (slices,) int32, NO_ROW for the outermost and for what is not in the tree.
+        depth: (slices,) int32, 0 for the outermost, NO_ROW for what is not in the tree.
+        order: (m,) int32, the rows in the tree: thread by thread, parents before children, by start.
+        overlapping_count: Slices that begin inside another and end after it.
+    """
+
+    parent_row: Int32
+    depth: Int32
+    order: Int32
+    overlapping_count: int
+
+    def __post_init__(self) -> None:
+        freeze_columns(self, {"parent_row": np.int32, "depth": np.int32})
+        self.order.flags.writeable = False
+
+
+def nest_slices(slices: SliceTable, tracks: TrackTable) -> Nesting:
+    """Builds the tree of all slices of the host.
+
+    In it is what lies on no device's track and is neither device work nor an
+    annotation's shadow there.
+    """
+    rows = np.flatnonzero(_on_host(slices, tracks)).astype(np.int32)
+    kind_rank = np.full(256, _BETWEEN, np.uint8)
+    for kind, place in _OUTER_FIRST.items():
+        kind_rank[kind] = place
+    length_ns = np.maximum(slices.duration_ns[rows], 0)
+    order = np.lexsort((kind_rank[slices.kind[rows]], -length_ns, slices.start_ns[rows], slices.track[rows]))
+    return _nest(slices, rows[order])
+
+
+def nest_kinds(nesting: Nesting, slices: SliceTable, kinds: Iterable[SliceKind]) -> Nesting:
+    """Builds the tree of the slices of some kinds alone, as if there were no others."""
+    return _nest(slices, nesting.order[np.isin(slices.kind[nesting.order], [int(kind) for kind in kinds])])
+
+
+def self_times_ns(nesting: Nesting, slices: SliceTable) -> Int64:
+    """Returns (slices,) int64: the part of each slice that none of its children covers.
+
+    MISSING for what is not in the tree and for slices whose duration is negative or missing.
+    """
+    length_ns = np.maximum(slices.duration_ns, 0)
+    self_ns = length_ns.copy()
+    _take_children_off(nesting.order, nesting.parent_row, slices.start_ns, length_ns, self_ns)
+    self_ns[(nesting.depth == NO_ROW) | (slices.duration_ns < 0)] = MISSING
+    return self_ns
+
+
+def nearest_of_kind(nesting: Nesting, slices: SliceTable, kind: SliceKind) -> Int32:
+    """Returns (slices,) int32: the innermost slice of a kind that each one lies in or is, else NO_ROW."""
+    return nearest_where(nesting, slices.kind == kind)
+
+
+def nearest_where(nesting: Nesting, wanted: Bool) -> Int32:
+    """Returns (slices,) int32: the innermost wanted slice that each one lies in or is, else NO_ROW.
+
+    Args:
+        nesting: The tree.
+        wanted: (slices,) bool. What is not in the tree is never found.
+    """
+    found = np.full(len(nesting.parent_row), NO_ROW, np.int32)
+    _hand_down(nesting.order, nesting.parent_row, wanted, found)
+    return found
+
+
+def _on_host(slices: SliceTable, tracks: TrackTable) -> Bool:
+    elsewhere = [int(kind) for kind in (*DEVICE_KINDS, SliceKind.GPU_ANNOTATION)]
+    on_host: Bool = ~np.isin(slices.kind, elsewhere) & (tracks.is_device[slices.track] == 0)
+    return on_host
+
+
+def _nest(slices: SliceTable, order: Int32) -> Nesting:
+    parent = np.full(len(slices), NO_ROW, np.int32)
+    depth = np.full(len(slices), NO_ROW, np.int32)
+    length_ns = np.maximum(slices.duration_ns, 0)
+    overlapping = _find_parents(order, slices.track, slices.start_ns, length_ns, parent, depth)
+    return Nesting(parent, depth, order, int(overlapping))
+
+
+@compiled
+def _find_parents(  # noqa: PLR0913, PLR0917  (a compiled loop takes arrays, no objects)
+    order: Int32, track: Int32, start_ns: Int64, length_ns: Int64, parent: Int32, depth: Int32
+) -> int:
+    """Fills parents and depths; the open slices are the innermost one and its ancestors."""
+    overlapping = 0
+    innermost = -1
+    for row in order:
+        if innermost >= 0 and track[innermost] != track[row]:
+            innermost = -1
+        begin = start_ns[row]
+        end = begin + length_ns[row]
+        overruns = False
+        while innermost >= 0:
+            open_until = start_ns[innermost] + length_ns[innermost]
+            if open_until > begin:
+                if open_until >= end:
+                    break
+                overruns = True
+            innermost = parent[innermost]
+        if overruns:
+            overlapping += 1
+        parent[row] = innermost
+        depth[row] = depth[innermost] + 1 if innermost >= 0 else 0
+        innermost = row
+    return overlapping
+
+
+@compiled
+def _take_children_off(
+    order: Int32, parent: Int32, start_ns: Int64, length_ns: Int64, self_ns: Int64
+) -> None:
+    covered_until = start_ns.copy()
+    for row in order:
+        outer = parent[row]
+        if outer >= 0:
+            begin = max(start_ns[row], covered_until[outer])
+            end = start_ns[row] + length_ns[row]
+            if end > begin:
+                self_ns[outer] -= end - begin
+                covered_until[outer] = end
+
+
+@compiled
+def _hand_down(order: Int32, parent: Int32, wanted: Bool, found: Int32) -> None:
+    for row in order:
+        if wanted[row]:
+            found[row] = row
+        elif parent[row] >= 0:
+            found[row] = found[parent[row]]
