@@ -174,7 +174,11 @@ def _killed(rank: RankFacts, ranks: Sequence[RankFacts]) -> Failure:
     meaning = f" ({_SIGNALS[number]})" if number in _SIGNALS else ""
     step = _after(rank.last_step)
     hint = _NO_WORD
-    if number == 6:
+    if rank.ended_ns is not None:
+        # Seen with gloo: its threads let go of the last tensors while Python ends, and abort it.
+        step = " after its script had ended"
+        hint = "Threads of a library can crash while Python ends. What the script itself wrote is whole."
+    elif number == 6:
         step += _left_behind(rank.rank, ranks)  # NCCL's watchdog aborts a rank that waits too long
     if number == 9:
         hint = "Look for the kernel's out-of-memory killer (dmesg), or use less host memory a rank."

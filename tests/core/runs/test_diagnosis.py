@@ -235,6 +235,10 @@ def test_of_several_killed_the_one_that_the_launcher_saw_first_wins() -> None:
     ("changes", "expected"),
     [
         ({"exit_code": -11}, "Rank 0 killed by signal 11 (segmentation fault) after step 5"),
+        (
+            {"exit_code": -6, "ended_ns": NOW_NS},
+            "Rank 0 killed by signal 6 (abort) after its script had ended",
+        ),
         ({"exit_code": 3}, "Rank 0 ended with exit code 3 after step 5"),
         ({"error": error("", 0, "KeyError", step=None)}, "Rank 0 raised KeyError"),
         (
