@@ -45,6 +45,9 @@ FileKind = Literal[
 
 _HEAD_BYTES = 64 * 1024
 
+_RUN_PARTS = ("supervisor.jsonl", "control.jsonl", "ranks")
+"""What lies in a run folder beside its manifest; other programs' folders hold a manifest.json too."""
+
 
 @dataclass(frozen=True, slots=True)
 class AppFolders:
@@ -88,8 +91,16 @@ def app_folders() -> AppFolders:
     )
 
 
-def ensure_private_folder(path: Path) -> Path:
+DATA_HINT = "Check its permissions and free space, or set RIDGELINE_DATA_DIR to another folder."
+CONFIG_HINT = "Check its permissions and free space; settings are kept there, runs are not."
+
+
+def ensure_private_folder(path: Path, hint: str = DATA_HINT) -> Path:
     """Creates a folder (and those above it) that only its owner may enter.
+
+    Args:
+        path: The folder.
+        hint: What to do if it cannot be used.
 
     Raises:
         DashboardError: It cannot be created or is not a folder.
@@ -101,7 +112,7 @@ def ensure_private_folder(path: Path) -> Path:
     except OSError as error:
         raise DashboardError(
             f"The folder {printable(str(path))} cannot be used: {error.strerror or error}.",
-            "Check its permissions and free space, or set RIDGELINE_DATA_DIR to another folder.",
+            hint,
         ) from error
     return path
 
@@ -243,6 +254,14 @@ def _describe_folder(path: Path, name: str) -> FileDescription:
                 title="Run folder",
                 opens_on="run",
                 detail="Opens on Run: ranks, curves and logs of this run.",
+                name=name,
+            )
+        if any(os.path.lexists(path / part) for part in _RUN_PARTS):
+            return FileDescription(
+                kind="folder",
+                title="Run folder with a damaged manifest",
+                opens_on=None,
+                detail="Its manifest.json cannot be read; logs and records of its ranks lie beside it.",
                 name=name,
             )
     return FileDescription(

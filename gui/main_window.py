@@ -340,10 +340,10 @@ class MainWindow(QMainWindow):
         if description.opens_on in [entry.name for entry in PAGES]:
             self.navigate(description.opens_on or "")
             if self.page.open_path(path, description):
-                self.banners.dismiss("refused")
+                self.banners.dismiss(f"refused {path}")
                 self._remember_file(path, description)
                 return
-        self.banners.show_banner("refused", "warn", *refusal_words(description))
+        self.banners.show_banner(f"refused {path}", "warn", *refusal_words(description))
 
     def _remember_file(self, path: Path, description: FileDescription) -> None:
         # A run of our own store is listed as a run already.

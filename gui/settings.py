@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from core.errors import DashboardError
-from core.files import app_folders, ensure_private_folder, read_bytes_limited, write_atomic
+from core.files import CONFIG_HINT, app_folders, ensure_private_folder, read_bytes_limited, write_atomic
 from gui.theme import ThemeChoice
 
 FILE_NAME = "settings.json"
@@ -79,7 +79,7 @@ class Settings:
         Raises:
             DashboardError: The folder or the file cannot be written.
         """
-        ensure_private_folder(self.path.parent)
+        ensure_private_folder(self.path.parent, CONFIG_HINT)
         try:
             write_atomic(self.path, data)
         except OSError as error:

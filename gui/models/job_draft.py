@@ -150,8 +150,8 @@ def _own_spec(draft: JobDraft) -> JobSpec:
 
 
 def title_of(kind: Kind, target: str) -> str:
-    """What a job is called: the script's name without .py, or the module's."""
-    return target if kind == "module" else PurePath(target).stem or target
+    """What a job is called, here and on the command line: the script's file name, or the module's."""
+    return target if kind == "module" else PurePath(target).name or target
 
 
 def default_working_folder(draft: JobDraft) -> str:

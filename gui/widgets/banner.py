@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from gui.plain_text import control_text, strong_start
+from gui.plain_text import control_text, plain_label, strong_start
 from gui.theme import set_kind
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Banner(QFrame):
 
 
 class BannerStack(QWidget):
-    """At most two banners, the newest first; the others wait until one is closed."""
+    """At most two banners, the newest first; the others wait until one is closed, and are counted."""
 
     def __init__(self, theme: ThemeController, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -97,12 +97,22 @@ class BannerStack(QWidget):
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(0, 0, 0, 0)
         self._layout.setSpacing(0)
+        self._waiting = plain_label()
+        set_kind(self._waiting, kind="caption")
+        self._waiting.setContentsMargins(12, 3, 12, 3)
+        self._waiting.hide()
+        self._layout.addWidget(self._waiting)
         self.setVisible(False)
 
     @property
     def keys(self) -> list[str]:
         """Keys of all banners, the newest first."""
         return list(reversed(self._banners))
+
+    @property
+    def waiting(self) -> str:
+        """What is said of the banners that wait, "" for none."""
+        return "" if self._waiting.isHidden() else self._waiting.text()
 
     def show_banner(
         self,
@@ -137,4 +147,8 @@ class BannerStack(QWidget):
     def _arrange(self) -> None:
         for place, banner in enumerate(reversed(self._banners.values())):
             banner.setVisible(place < SHOWN_AT_ONCE)
+        more = len(self._banners) - SHOWN_AT_ONCE
+        self._waiting.setVisible(more > 0)
+        what = "1 earlier message waits" if more == 1 else f"{more} earlier messages wait"
+        self._waiting.setText(f"{what} until one of these is closed")
         self.setVisible(bool(self._banners))

@@ -42,6 +42,15 @@ def test_private_folder_where_a_file_lies(tmp_path: Path) -> None:
         files.ensure_private_folder(tmp_path / "file" / "below")
 
 
+def test_the_hint_is_for_the_folder_that_cannot_be_used(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    for hint, options in ((files.DATA_HINT, ()), (files.CONFIG_HINT, (files.CONFIG_HINT,))):
+        with pytest.raises(DashboardError) as error:
+            files.ensure_private_folder(tmp_path / "file" / "below", *options)
+        assert error.value.hint == hint
+    assert "RIDGELINE_DATA_DIR" not in files.CONFIG_HINT
+
+
 def test_write_atomic_is_private_whatever_the_umask(tmp_path: Path) -> None:
     old = os.umask(0)
     try:
@@ -175,6 +184,22 @@ def test_what_opens_here(tmp_path: Path) -> None:
     ]:
         found = files.describe_path(tmp_path / name)
         assert (found.kind, found.opens_on) == (kind, "run"), name
+
+
+@pytest.mark.parametrize("content", [b"", b'{"schema": 1, "id', b"\x00\xff", b"[]"])
+def test_a_run_folder_whose_manifest_is_damaged_is_said_to_be_one(tmp_path: Path, content: bytes) -> None:
+    folder = tmp_path / "run"
+    (folder / "ranks").mkdir(parents=True)
+    (folder / "manifest.json").write_bytes(content)
+    found = files.describe_path(folder)
+    assert (found.kind, found.title) == ("folder", "Run folder with a damaged manifest")
+    assert found.opens_on is None
+    assert "manifest.json cannot be read" in found.detail
+
+
+def test_a_manifest_of_another_program_makes_no_run(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text('{"name": "site"}')
+    assert files.describe_path(tmp_path).title == "Folder"
 
 
 CONTENTS: list[tuple[str, bytes, str, str]] = [

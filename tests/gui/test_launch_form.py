@@ -58,7 +58,7 @@ def test_arguments_are_split_without_a_shell() -> None:
 
 def test_a_script_becomes_a_job_in_its_own_folder() -> None:
     spec = to_spec(draft(arguments="--lr 1e-3", ranks=2, environment=(("A", "1"), ("", "x"))))
-    assert (spec.title, spec.target, spec.is_module) == ("train", "/home/a/train.py", False)
+    assert (spec.title, spec.target, spec.is_module) == ("train.py", "/home/a/train.py", False)
     assert spec.working_folder == "/home/a"
     assert spec.arguments == ("--lr", "1e-3")
     assert spec.environment == {"A": "1"}

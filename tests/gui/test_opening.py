@@ -185,7 +185,7 @@ def test_what_no_page_opens_gets_one_clear_line(
     if content is not None:
         path.write_bytes(content)
     window.context.open_path(path)
-    qtbot.waitUntil(lambda: window.banners.keys == ["refused"])
+    qtbot.waitUntil(lambda: window.banners.keys == [f"refused {path}"])
     what, hint = refusal_words(describe_path(path))
     assert what == f"<b>odd.bin was not opened: {words}."
     assert "this version opens run folders and Python scripts" in hint.lower().replace("python", "Python")
@@ -193,8 +193,24 @@ def test_what_no_page_opens_gets_one_clear_line(
 
 
 def is_refused(window: MainWindow, words: str) -> bool:
-    banner = window.banners._banners.get("refused")
-    return banner is not None and words in banner.accessibleName()
+    return any(words in banner.accessibleName() for banner in window.banners._banners.values())
+
+
+def test_each_file_that_is_refused_keeps_its_message(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path
+) -> None:
+    paths = [tmp_path / name for name in ("a.bin", "b.bin", "c.bin")]
+    for path in paths:
+        path.write_bytes(b"")
+        window.context.open_path(path)
+        qtbot.waitUntil(partial(is_refused, window, path.name))
+    shown = [banner for banner in window.banners._banners.values() if banner.isVisible()]
+    assert [banner.accessibleName().split()[1] for banner in shown] == ["b.bin", "c.bin"]
+    assert window.banners.waiting == "1 earlier message waits until one of these is closed"
+    window.banners.dismiss(f"refused {paths[2]}")
+    shown = [banner for banner in window.banners._banners.values() if banner.isVisible()]
+    assert [banner.accessibleName().split()[1] for banner in shown] == ["a.bin", "b.bin"]
+    assert window.banners.waiting == ""
 
 
 def test_a_pipe_and_a_dangling_link_do_not_stop_the_window(

@@ -94,5 +94,6 @@ def test_a_file_stands_once_and_thirty_are_kept(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_written_is_an_expected_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder")
     settings = Settings.load(tmp_path / "file")
-    with pytest.raises(DashboardError, match="cannot be used"):
+    with pytest.raises(DashboardError, match="cannot be used") as error:
         settings.write(settings.encoded())
+    assert "settings are kept there" in error.value.hint
