@@ -36,6 +36,9 @@ _MOST_DECIMALS = 3
 _MOST_SHOWN = 1e6
 """A value this large in a column's unit asks for the next larger unit."""
 
+_MOMENTS = ("start_ns", "end_ns", "time_ns")
+"""Keys of moments since the trace's start: fixed decimals, so that neighbours can be told apart."""
+
 _SCALES: Final[dict[str, tuple[tuple[str, float], ...]]] = {
     "ns": DURATION_UNITS,
     "bytes": (("bytes", 1), ("KiB", 2**10), ("MiB", 2**20), ("GiB", GIB)),
@@ -100,6 +103,8 @@ def display_of(column: Column) -> ColumnDisplay:
         return ColumnDisplay(column.title, numeric=True, kind=column.unit or "count", decimals=0)
     if column.unit == "":
         return ColumnDisplay(column.title, numeric=True, kind="")
+    if column.key in _MOMENTS:
+        return ColumnDisplay(f"{column.title}, ms", numeric=True, kind="ns", scale=1e6, decimals=3)
     typical, largest = _magnitudes(column)
     name, scale = _unit(_SCALES.get(column.unit, (("", 1.0),)), typical, largest)
     decimals = 0 if whole and scale == 1 else _decimals(typical / scale, largest / scale)

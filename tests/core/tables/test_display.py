@@ -47,3 +47,10 @@ def test_columns_read_in_one_unit(
 def test_a_few_long_ones_do_not_make_the_numbers_endless() -> None:
     header, texts = shown("ns", [5_000] * 9 + [2_000_000_000_000])
     assert (header, texts[0], texts[-1]) == ("X, s", "<0.001", "2,000.000")
+
+
+def test_a_moment_keeps_its_decimals_however_long_the_trace_is() -> None:
+    values = np.array([61_982_000, 63_000_000_123_000], np.int64)
+    column = Column(key="start_ns", title="Start", unit="ns", help="", values=values)
+    display = display_of(column)
+    assert (display.header, display.text(column.value(0))) == ("Start, ms", "61.982")

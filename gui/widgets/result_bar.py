@@ -1,0 +1,107 @@
+"""The bar over a result table: filter field with its count, copy, export and columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QMenu, QToolButton, QWidget
+
+from core.units import format_count
+from gui.plain_text import plain_label
+from gui.theme import set_kind
+
+if TYPE_CHECKING:
+    from gui.theme import Theme, ThemeController
+
+BAR_PX = 36
+_FIELD_PX = 220
+_ICONS = ("copy", "export", "columns")
+
+
+class ResultBar(QWidget):
+    """Filters and acts on the table below it; a page may put it elsewhere.
+
+    Signals:
+        filter_changed: The text of the field.
+        left: The field was left for the rows.
+    """
+
+    filter_changed = Signal(str)
+    left = Signal()
+
+    def __init__(self, theme: ThemeController) -> None:
+        super().__init__()
+        set_kind(self, kind="page-bar")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setFixedHeight(BAR_PX)
+        self.field = QLineEdit()
+        self.field.setPlaceholderText("Filter")
+        self.field.setToolTip("Show only rows that hold each of these words (/)")
+        self.field.setClearButtonEnabled(True)
+        self.field.setFixedWidth(_FIELD_PX)
+        set_kind(self.field, size="small")
+        self.field.textChanged.connect(self.filter_changed)
+        self.field.installEventFilter(self)
+        self._funnel = self.field.addAction(
+            theme.theme.icon("funnel"), QLineEdit.ActionPosition.LeadingPosition
+        )
+        self.count = plain_label()
+        set_kind(self.count, kind="caption")
+        self.copy = _tool("Copy the selected rows, or all (Ctrl+C)", "Copy rows")
+        self.export = _tool("Export the rows that are shown, with all columns", "Export")
+        self.columns = _tool("Choose columns", "Columns")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 0, 12, 0)
+        row.setSpacing(8)
+        row.addWidget(self.field)
+        row.addWidget(self.count)
+        row.addStretch(1)
+        for button in (self.copy, self.export, self.columns):
+            row.addWidget(button)
+        theme.changed.connect(self._draw)
+        self._draw(theme.theme)
+
+    def set_names(self, title: str) -> None:
+        """Says to screen readers which table it belongs to."""
+        self.field.setAccessibleName(f"Filter {title.lower()}")
+
+    def set_count(self, shown: int, whole: int) -> None:
+        """Says how many of how many rows are shown."""
+        self.count.setText(f"{format_count(shown)} of {format_count(whole)}")
+
+    def set_menus(self, export: QMenu, columns: QMenu) -> None:
+        """Puts the menus on their buttons."""
+        for button, menu in ((self.export, export), (self.columns, columns)):
+            button.setMenu(menu)
+            button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
+        """Escape empties the field and then goes to the rows; Down and Enter go there at once."""
+        own = (Qt.Key.Key_Escape, Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Down)
+        if watched is self.field and isinstance(event, QKeyEvent) and event.key() in own:
+            if event.type() == QEvent.Type.ShortcutOverride:
+                event.accept()
+                return True
+            if event.type() == QEvent.Type.KeyPress:
+                if event.key() == Qt.Key.Key_Escape and self.field.text():
+                    self.field.clear()
+                else:
+                    self.left.emit()
+                return True
+        return super().eventFilter(watched, event)
+
+    def _draw(self, theme: Theme) -> None:
+        self._funnel.setIcon(theme.icon("funnel"))
+        for button, icon in zip((self.copy, self.export, self.columns), _ICONS, strict=True):
+            button.setIcon(theme.icon(icon))
+
+
+def _tool(tip: str, name: str) -> QToolButton:
+    button = QToolButton()
+    button.setToolTip(tip)
+    button.setAccessibleName(name)
+    button.setIconSize(QSize(16, 16))
+    button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    return button
