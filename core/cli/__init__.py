@@ -12,7 +12,7 @@ import os
 COMMANDS = ("launch", "runs", "attach", "stop", "capture", "devices", "demo")
 """What a user may type first."""
 
-HIDDEN = ("_supervise", "_sample-gpus", "_probe-gpus")
+HIDDEN = ("_supervise", "_sample-gpus", "_probe-gpus", "_read-trace")
 """Children that the program starts of itself."""
 
 OPTIONS = ("-h", "--help", "--version")
@@ -55,6 +55,10 @@ def _run_hidden(name: str, arguments: list[str]) -> int:
         from core.telemetry.gpu_sampler import run_sampler  # noqa: PLC0415
 
         run_sampler(arguments[0], int(arguments[1]) if len(arguments) > 1 else None)
+    elif name == "_read-trace":
+        from core.readers.worker import run_child  # noqa: PLC0415
+
+        run_child(arguments[0], arguments[1])
     else:
         from core.hardware.probe import print_devices  # noqa: PLC0415
 

@@ -93,6 +93,11 @@ class Assembly:
         self.texts: dict[bytes, int] = {}
         self.tracks: dict[tuple[int, int], int] = {}
 
+    @property
+    def count(self) -> int:
+        """How many events of a known phase were added."""
+        return len(self.slices) + len(self.flows) + len(self.memory) + len(self.instants)
+
     def text_id(self, raw: bytes) -> int:
         """Returns the id of a text in its raw form, new or known."""
         return self.texts.setdefault(raw, len(self.texts))

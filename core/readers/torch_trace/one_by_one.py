@@ -93,6 +93,11 @@ class SingleEvents:
         else:
             self._add_row(event, phase if isinstance(phase, str) else "", time_ns, offset)
 
+    @property
+    def kept(self) -> int:
+        """How many events became rows."""
+        return len(self._columns["phase"])
+
     def raw_events(self) -> RawEvents:
         """Returns what was collected so far."""
         columns = self._columns

@@ -7,6 +7,7 @@ not know: then every backslash of that string is meant literally.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from typing import Final
@@ -26,10 +27,13 @@ def decode_text(raw: bytes) -> tuple[str, tuple[str, ...]]:
     """Returns the text and the codes of what was repaired in it.
 
     A quote that no backslash protects cannot stand inside a string: such a text
-    is the JSON of a list or an object, and stays as it is. Bytes that are no
+    is the JSON of a list or an object, and stays as it is but for line breaks. Bytes that are no
     UTF-8 and lone surrogates become U+FFFD. Raw control characters stay, and are
     shown as escapes wherever text is shown.
     """
+    if raw[:1] in (b"[", b"{") and b"\n" in raw:
+        with contextlib.suppress(ValueError, RecursionError):
+            return json.dumps(json.loads(raw), ensure_ascii=False, separators=(",", ":")), ()
     codes: list[str] = []
     try:
         text = raw.decode("utf-8")

@@ -81,7 +81,7 @@ class Tracks:
             if len(ranks) > 1:
                 colliding.update(ranks)
         if colliding:
-            oddities.add("colliding_ranks", 0, len(colliding), f"{min(colliding)} to {max(colliding)}")
+            oddities.add("colliding_ranks", -1, len(colliding), f"{min(colliding)} to {max(colliding)}")
         return split
 
     def labels(self, strings: StringTable, moved: Int32) -> list[tuple[str, str]]:

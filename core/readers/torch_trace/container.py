@@ -1,0 +1,142 @@
+"""The unpacked UTF-8 text of a trace file, block by block: plain, gzip (any number of members), UTF-16.
+
+What the file is made of is told by its first bytes, never by its name. A file
+that ends early or is damaged gives what could be unpacked, and that is counted.
+"""
+
+from __future__ import annotations
+
+import codecs
+import os
+import zlib
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+from core.errors import DashboardError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from core.readers.torch_trace.raw import Oddities
+
+BLOCK_BYTES: Final = 8 * 2**20
+_PACKED_BLOCK_BYTES: Final = 2**20
+_GZIP: Final = b"\x1f\x8b"
+_MOST_RATIO: Final = 400
+_RATIO_MATTERS_BYTES: Final = 2**28
+
+
+class Container:
+    """A trace file while it is read.
+
+    Attributes:
+        packed_bytes: Size of the file.
+        read_bytes: How much of the file was read so far, for progress.
+    """
+
+    def __init__(self, path: Path, oddities: Oddities) -> None:
+        """Opens the file.
+
+        Raises:
+            OSError: It cannot be opened.
+        """
+        self._file: BinaryIO = path.open("rb", buffering=0)
+        self._oddities = oddities
+        self.packed_bytes = os.fstat(self._file.fileno()).st_size
+        self.read_bytes = 0
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._file.close()
+
+    def blocks(self) -> Iterator[bytes]:
+        """Gives the text in blocks of at most ``BLOCK_BYTES`` or so; none of them is empty.
+
+        Raises:
+            OSError: The file cannot be read.
+            DashboardError: It unpacks to more than any real trace would.
+        """
+        blocks = self._packed_blocks()
+        first = next(blocks, b"")
+        blocks = _with_first(first, blocks)
+        if first.startswith(_GZIP):
+            blocks = self._unpacked(blocks)
+            first = next(blocks, b"")
+            blocks = _with_first(first, blocks)
+        if first.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            yield from _transcoded(blocks)
+        else:
+            yield from _without_mark(blocks)
+
+    def _packed_blocks(self) -> Iterator[bytes]:
+        head = self._file.read(2)
+        self._file.seek(0)
+        size = _PACKED_BLOCK_BYTES if head == _GZIP else BLOCK_BYTES
+        while block := self._file.read(size):
+            self.read_bytes += len(block)
+            yield block
+
+    def _unpacked(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
+        unpacked_bytes = 0
+        for part in self._members(blocks):
+            unpacked_bytes += len(part)
+            ratio = unpacked_bytes // max(self.packed_bytes, 1)
+            if unpacked_bytes > _RATIO_MATTERS_BYTES and ratio > _MOST_RATIO:
+                raise DashboardError(
+                    f"The gzip file unpacks to more than {ratio} times its size.",
+                    "No trace is that repetitive. Unpack it yourself if you trust it, and open the result.",
+                )
+            yield part
+
+    def _members(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
+        """Unpacks member after member; zero bytes between and behind them are padding."""
+        unpacker = zlib.decompressobj(wbits=31)
+        begun = False
+        unpacked_bytes = 0
+        for block in blocks:
+            rest = block
+            while rest:
+                if not begun:
+                    rest = rest.lstrip(b"\x00")
+                    if not rest:
+                        break
+                try:
+                    part = unpacker.decompress(rest, BLOCK_BYTES)
+                except zlib.error:
+                    code = "gzip_damaged" if begun or not unpacked_bytes else "bytes_behind_gzip"
+                    self._oddities.add(code, unpacked_bytes)
+                    return
+                begun = True
+                if part:
+                    unpacked_bytes += len(part)
+                    yield part
+                rest = unpacker.unconsumed_tail
+                if unpacker.eof:
+                    rest = unpacker.unused_data
+                    unpacker, begun = zlib.decompressobj(wbits=31), False
+        if begun:
+            self._oddities.add("gzip_ends_early", unpacked_bytes)
+
+
+def _with_first(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+    if first:
+        yield first
+    yield from rest
+
+
+def _without_mark(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    for place, block in enumerate(blocks):
+        text = block.removeprefix(codecs.BOM_UTF8) if place == 0 else block
+        if text:
+            yield text
+
+
+def _transcoded(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    decoder = codecs.getincrementaldecoder("utf-16")("replace")
+    for block in blocks:
+        text = decoder.decode(block)
+        if text:
+            yield text.encode("utf-8", "replace")
+    text = decoder.decode(b"", final=True)
+    if text:
+        yield text.encode("utf-8", "replace")
