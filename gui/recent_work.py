@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 
 from core.files import printable
+from core.units import format_duration_ns
 from gui.run_words import STATUS_WORDS
 
 if TYPE_CHECKING:
@@ -44,17 +45,18 @@ class RecentRow:
 
 
 def row_of_run(run: RunSummary) -> RecentRow:
-    """A run as a row."""
+    """A run as a row: runs of one title are told apart by ranks, device, end and how long they took."""
     icon, word, level = STATUS_WORDS[run.status]
     ranks = "1 rank" if run.ranks == 1 else f"{run.ranks} ranks"
-    where = ", CPU" if run.device == "cpu" else ""
+    where = {"cpu": ", CPU", "cuda": ", GPU"}.get(run.device, "")
+    took = "" if run.ended_ns is None else f" after {format_duration_ns(run.ended_ns - run.started_ns)}"
     return RecentRow(
         path=run.path,
         is_run=True,
         name=printable(run.title),
         icon="activity",
         kind=f"Run, {ranks}{where}",
-        result=printable(run.summary.splitlines()[0]) if run.summary.strip() else word,
+        result=printable(run.summary.splitlines()[0]) if run.summary.strip() else f"{word}{took}",
         result_icon=icon,
         level=level,
         t_ns=run.started_ns,

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtGui import QGuiApplication, QHideEvent, QKeySequence, QShortcut, QShowEvent
+from PySide6.QtGui import QGuiApplication, QHideEvent, QKeySequence, QResizeEvent, QShortcut, QShowEvent
 from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
@@ -51,8 +51,11 @@ if TYPE_CHECKING:
 
 REFRESH_MS = 10_000
 ACT_PX = 168
-SIDE_PX = 340
+SIDE_PX, NARROW_SIDE_PX = 340, 272
 COLUMN_PX = {KIND: 136, RESULT: 236, OPENED: 104, SIZE: 78}
+NARROW_COLUMN_PX = {KIND: 134, RESULT: 150, OPENED: 104}
+NARROW_BELOW_PX = 1100
+"""Below this width of the page sizes are left out and the side is slim, so that no row is cut."""
 SHOWS: tuple[Show, ...] = ("all", "runs", "files")
 
 
@@ -68,6 +71,7 @@ class HomePage(Page):
         self._model = RecentModel(context.theme, self)
         self._host = this_host()
         self._icons: list[tuple[QLabel, str]] = []
+        self._narrow = False
         layout = QVBoxLayout(self.body)
         layout.setContentsMargins(24, 20, 24, 16)
         layout.setSpacing(16)
@@ -77,6 +81,7 @@ class HomePage(Page):
         below.addWidget(self._build_recent(), 1)
         below.addWidget(self._build_side())
         layout.addLayout(below, 1)
+        self._fit()
         self._timer = QTimer(self)
         self._timer.setInterval(REFRESH_MS)
         self._timer.timeout.connect(context.recent.refresh)
@@ -89,6 +94,20 @@ class HomePage(Page):
         super().showEvent(event)
         self.context.recent.refresh()
         self._timer.start()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        """Gives the columns what the width allows."""
+        super().resizeEvent(event)
+        narrow = event.size().width() < NARROW_BELOW_PX
+        if narrow != self._narrow:
+            self._narrow = narrow
+            self._fit()
+
+    def _fit(self) -> None:
+        self._side.setFixedWidth(NARROW_SIDE_PX if self._narrow else SIDE_PX)
+        self._table.setColumnHidden(SIZE, self._narrow)
+        for column, width in (NARROW_COLUMN_PX if self._narrow else COLUMN_PX).items():
+            self._table.setColumnWidth(column, width)
 
     def hideEvent(self, event: QHideEvent) -> None:  # noqa: N802
         """Stops looking."""
@@ -198,8 +217,6 @@ class HomePage(Page):
         dress_table(self._table, self.context.theme)
         header = self._table.horizontalHeader()
         header.setSectionResizeMode(NAME, QHeaderView.ResizeMode.Stretch)
-        for column, width in COLUMN_PX.items():
-            self._table.setColumnWidth(column, width)
         self._table.setSortingEnabled(True)
         header.setSortIndicator(OPENED, Qt.SortOrder.DescendingOrder)
         self._table.activated.connect(lambda index: self._open_row(index.row()))
@@ -272,8 +289,7 @@ class HomePage(Page):
         set_kind(self._checked, kind="caption")
         self._pairs = KeyValues()
         self._checks = CheckList(self.context.theme)
-        side = QWidget()
-        side.setFixedWidth(SIDE_PX)
+        side = self._side = QWidget()
         layout = QVBoxLayout(side)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(12)

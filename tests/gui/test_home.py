@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QRect, Qt
+from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton, QTableView
 
 from core.hardware.probe import DeviceProblem, Devices
 from core.hardware.readings import GpuInfo
 from core.runs.host import this_host
+from core.runs.store import RunSummary
 from gui.machine import InterpreterFacts, _stamp_ns
 from gui.machine_words import checks_of, devices_line, machine_pairs
+from gui.models.recent import KIND, NAME, SIZE
 from gui.pages.home import HomePage
 from gui.plain_text import Paragraph
+from gui.recent_work import row_of_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -158,7 +162,7 @@ def test_runs_and_files_are_listed_newest_first(
     assert rows[0][2] == "Not there any more"
     assert rows[1][4] == "8 bytes"
     assert rows[2][1:3] == ["Run, 2 ranks, CPU", "Rank 1 ran out of memory at step 37."]
-    assert rows[3][2] == "Done"
+    assert rows[3][2] == "Done after 1.000 s"
 
 
 def test_the_filter_leaves_runs_or_files(
@@ -203,7 +207,7 @@ def test_enter_opens_and_ctrl_c_copies_the_selected_row(
     assert table is not None
     table.setFocus()
     home._copy_row()
-    assert QGuiApplication.clipboard().text().startswith("tiny\tRun, 2 ranks, CPU\tDone\t")
+    assert QGuiApplication.clipboard().text().startswith("tiny\tRun, 2 ranks, CPU\tDone after 1.000 s\t")
     QTest.keyClick(table, Qt.Key.Key_Return)
     qtbot.waitUntil(lambda: window.context.session.folder is not None)
     assert window.context.session.folder == folder
@@ -223,3 +227,69 @@ def test_the_selection_survives_a_refresh(
     home.context.recent.refresh()
     qtbot.waitUntil(lambda: home.recent.rowCount() == 2)
     assert home.recent.rows[table.currentIndex().row()].name == "old"
+
+
+def test_runs_of_one_title_are_told_apart(tmp_path: Path) -> None:
+    run = RunSummary(
+        id="a",
+        path=tmp_path,
+        title="train.py",
+        script="train.py",
+        status="stopped",
+        ranks=4,
+        device="cuda",
+        started_ns=10**9,
+        ended_ns=135 * 10**9,
+        summary="",
+        size_bytes=1,
+    )
+    assert (row_of_run(run).kind, row_of_run(run).result) == ("Run, 4 ranks, GPU", "Stopped after 2 min 14 s")
+    going_on = row_of_run(replace(run, ranks=1, device="cpu", status="running", ended_ns=None))
+    assert (going_on.kind, going_on.result) == ("Run, 1 rank, CPU", "Running")
+
+
+def fits(table: QTableView, *, sizes: bool) -> bool:
+    whole = table.horizontalHeader().length() == table.viewport().width()
+    return whole and table.columnWidth(NAME) >= 150 and table.isColumnHidden(SIZE) != sizes
+
+
+def test_no_column_is_cut_at_the_smallest_size(
+    qtbot: QtBot, home: HomePage, window: MainWindow, make_run: Callable[..., RunFolder]
+) -> None:
+    make_run("train.py")
+    window.context.recent.refresh()
+    table = home.findChild(QTableView)
+    assert table is not None
+    qtbot.waitUntil(table.isVisible)
+    for width, height, sizes in ((960, 600, False), (1280, 800, True)):
+        window.resize(width, height)
+        qtbot.waitUntil(partial(fits, table, sizes=sizes))
+
+
+def test_headers_stand_over_the_text_of_their_cells(
+    qtbot: QtBot, home: HomePage, window: MainWindow, make_run: Callable[..., RunFolder]
+) -> None:
+    make_run("train.py")
+    window.context.recent.refresh()
+    table = home.findChild(QTableView)
+    assert table is not None
+    qtbot.waitUntil(table.isVisible)
+    table.clearSelection()
+    left = table.columnViewportPosition(KIND)
+    words = [
+        _first_inked_column(widget.grab(QRect(left, 4, 40, 16)).toImage())
+        for widget in (table.horizontalHeader().viewport(), table.viewport())
+    ]
+    # "Kind" and "Run" begin with an upright stroke, whose place in its letter differs by a pixel at most.
+    assert abs(words[0] - words[1]) <= 1
+
+
+def _first_inked_column(picture: QImage) -> int:
+    ground = picture.pixelColor(0, 8)
+    return next(
+        x
+        for x in range(picture.width())
+        if any(
+            picture.pixelColor(x, y).lightness() > ground.lightness() + 60 for y in range(picture.height())
+        )
+    )
