@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 SHOWN_LENGTH: Final = 120
 """Longest short name; what is cut is marked with an ellipsis."""
 
+_LOOKED_AT: Final = 4096
+"""Characters of a name that are looked at."""
+
 NO_NAME: Final = "(no name)"
 _ELLIPSIS: Final = "…"
 _ANONYMOUS: Final = "(anonymous namespace)"
@@ -274,10 +277,12 @@ def _short_argument(argument: str, *, nested: bool) -> str:
     if number:
         return number.group(1)
     name, inner = _template(_telling_component(text))
+    for _ in range(_SHOWN_NESTED):
+        if name not in _WRAPPERS or not inner:
+            break
+        name, inner = _template(_telling_component(inner[_WRAPPERS[name]]))
     if name in _QUIET_ARGUMENTS:
         return ""
-    if name in _WRAPPERS and inner:
-        return _short_argument(inner[_WRAPPERS[name]], nested=nested)
     if not inner or nested:
         return name
     shown: list[str] = []
@@ -345,6 +350,8 @@ def short_name(full: str) -> str:
         full: Any text. Two different ones may have one short name: see ``short_names``.
     """
     text = full.removesuffix(" [clone .kd]").removesuffix(".kd")
+    if len(text) > _LOOKED_AT:
+        text = text[: _LOOKED_AT - 1] + _ELLIPSIS
     if not text:
         return NO_NAME
     if text.startswith("Cijk_"):

@@ -1,3 +1,5 @@
+"""Kernels are told apart by name: known names, hostile ones, and all of the public samples."""
+
 from __future__ import annotations
 
 import gzip

@@ -1,3 +1,5 @@
+"""Short names of kernels: those of the frameworks, and any text that a file may hold."""
+
 from __future__ import annotations
 
 import pytest
@@ -11,8 +13,8 @@ COPY = (
     "void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda("
     "at::TensorIteratorBase&)::{lambda()#3}::operator()() const::{lambda()#%d}::operator()() const"
     "::{lambda(%s)#1}, std::array<char*, 2ul>, 4, TrivialOffsetCalculator<1, unsigned int>, "
-    "TrivialOffsetCalculator<1, unsigned int>, at::native::memory::LoadWithCast<1>, at::native::memory::StoreWithCast<1> >(int, "
-    "std::array<char*, 2ul>)"
+    "TrivialOffsetCalculator<1, unsigned int>, at::native::memory::LoadWithCast<1>, "
+    "at::native::memory::StoreWithCast<1> >(int, std::array<char*, 2ul>)"
 )
 
 
@@ -158,10 +160,29 @@ def test_short_names_can_be_shown_and_differ_where_names_differ(names: list[str]
 
 
 @pytest.mark.parametrize(
-    "piece", ["<", ">", "(", ")", "{", "(<", "a<", "a::", "(a", "(a,", "1a", "L", "{lambda(", "_", " "]
+    "piece",
+    [
+        "<",
+        ">",
+        "(",
+        ")",
+        "{",
+        "(<",
+        "a<",
+        "a::",
+        "(a",
+        "(a,",
+        "1a",
+        "L",
+        "{lambda(",
+        "_",
+        " ",
+        "func_wrapper_t<",
+    ],
 )
 @pytest.mark.parametrize("start", ["", "void f<", "_ZN", "_ZN1aI", "Cijk_", "void f<("])
 def test_hostile_names_of_full_length(start: str, piece: str) -> None:
     full = (start + piece * 4096)[:4096]
     assert 0 < len(short_name(full)) <= SHOWN_LENGTH
+    assert 0 < len(short_name(full * 10)) <= SHOWN_LENGTH
     assert short_names([full, full + "x"])[0]
