@@ -67,6 +67,13 @@ def sums_by_key(key: NDArray[np.integer], values: NDArray[np.integer], keys: int
     return sums
 
 
+def exact_sums_by_key(key: NDArray[np.integer], values: Int64, keys: int) -> list[int]:
+    """Returns the sum of the values of each key, whatever its size; keys are 0 to ``keys - 1``."""
+    high = sums_by_key(key, values >> 32, keys).tolist()
+    low = sums_by_key(key, values & 0xFFFF_FFFF, keys).tolist()
+    return [(upper << 32) + lower for upper, lower in zip(high, low, strict=True)]
+
+
 def counts_by_key(key: NDArray[np.integer], keys: int) -> Int64:
     """Returns (keys,) int64: how often each key occurs; keys are 0 to ``keys - 1``."""
     return np.bincount(key, minlength=keys).astype(np.int64)

@@ -12,6 +12,7 @@ from core.analyses.intervals import (
     cut_to_windows,
     ends_ns,
     exact_sum,
+    exact_sums_by_key,
     intersect,
     subtract,
     sums_by_key,
@@ -90,3 +91,8 @@ def test_a_sum_beyond_int64_is_exact(values: list[int]) -> None:
 def test_sums_by_key_are_exact_where_a_float_is_not() -> None:
     values = np.array([2**53, 1, 2**53, 1, 7], np.int64)
     assert sums_by_key(np.array([0, 0, 1, 1, 3]), values, 4).tolist() == [2**53 + 1, 2**53 + 1, 0, 7]
+
+
+def test_sums_by_key_beyond_int64_are_exact() -> None:
+    values = np.array([2**62, 2**62, 2**62, -5], np.int64)
+    assert exact_sums_by_key(np.array([0, 0, 0, 1]), values, 3) == [3 * 2**62, -5, 0]
