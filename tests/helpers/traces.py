@@ -22,7 +22,7 @@ def trace_of(*events: dict[str, Any], **facts: Any) -> Trace:
     singles = SingleEvents(oddities)
     for place, event in enumerate(events):
         singles.add_event(json.loads(json.dumps(event), parse_float=Decimal), place)
-    return finish("made", Assembly(), singles, TraceFacts(origin_ns=0, **facts), oddities)
+    return finish("made", Assembly(oddities), singles, TraceFacts(origin_ns=0, **facts), oddities)
 
 
 def op(name: str, ts: float, dur: float, *, tid: int = 1, **arguments: Any) -> dict[str, Any]:

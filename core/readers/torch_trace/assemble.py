@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from core.readers.torch_trace.raw import RawEvents, Slot, Sparse
+from core.readers.torch_trace.raw import Oddities, RawEvents, Slot, Sparse
 from core.tables.columns import MISSING, NO_ROW
 
 if TYPE_CHECKING:
@@ -85,7 +85,8 @@ class Gathered:
 class Assembly:
     """Takes chunks in the order of the file; ``core.readers.torch_trace.finish`` makes the trace of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, oddities: Oddities) -> None:
+        self._oddities = oddities
         self.slices = Gathered(_SLICE_SLOTS)
         self.flows = Gathered((Slot.FLOW_ID,))
         self.memory = Gathered(_MEMORY_SLOTS)
@@ -121,15 +122,23 @@ class Assembly:
             slot: Sparse(sparse.rows, known[sparse.values].astype(np.int64)) if slot in TEXT_SLOTS else sparse
             for slot, sparse in events.arguments.items()
         }
-        instants = _in(events.phase, _INSTANT_PHASES)
+        timed = events.time_ns != MISSING
+        self._count_untimed(events, timed)
+        instants = _in(events.phase, _INSTANT_PHASES) & timed
         memory = instants & self._memory_events(columns["name"], events)
         for gathered, chosen in (
             (self.slices, _in(events.phase, _SLICE_PHASES)),
-            (self.flows, _in(events.phase, _FLOW_PHASES)),
+            (self.flows, _in(events.phase, _FLOW_PHASES) & timed),
             (self.memory, memory),
             (self.instants, instants & ~memory),
         ):
             gathered.add(columns, arguments, chosen)
+
+    def _count_untimed(self, events: RawEvents, timed: Bool) -> None:
+        """Counts events without a time: of slices the row stays, the rest says nothing without it."""
+        rows = np.flatnonzero(~timed)
+        if len(rows):
+            self._oddities.add("no_time", int(events.offset[rows[0]]), len(rows))
 
     def _memory_events(self, names: Int32, events: RawEvents) -> Bool:
         wanted = self.texts.get(_MEMORY_NAME)

@@ -236,21 +236,23 @@ def _set_origin(slices: _Slices, oddities: Oddities) -> int:
     """Makes starts relative to the first slice and returns the origin.
 
     A record with time 0 among records of a clock that is days away was never
-    filled in: it keeps its row, without a duration, at the origin.
+    filled in. It and one without a time keep their rows, without a duration, at
+    the origin.
     """
-    if not len(slices):
-        return 0
+    untimed = slices.start_ns == MISSING
     zero = slices.start_ns == 0
-    origin_ns = int(slices.start_ns.min())
-    if zero.any() and not zero.all():
-        rest = int(slices.start_ns[~zero].min())
-        if rest > _DAY_NS:
+    timed = slices.start_ns[~(untimed | zero)]
+    rest_ns = int(timed.min()) if len(timed) else 0
+    if zero.any():
+        if rest_ns > _DAY_NS:
             oddities.add("zero_time", int(slices.offset[int(np.argmax(zero))]), int(np.count_nonzero(zero)))
-            slices.duration_ns[zero] = MISSING
-            slices.start_ns[zero] = rest
-            origin_ns = rest
-    slices.start_ns -= origin_ns
-    return origin_ns
+            untimed |= zero
+        else:
+            rest_ns = min(rest_ns, 0)
+    slices.duration_ns[untimed] = MISSING
+    slices.start_ns[untimed] = rest_ns
+    slices.start_ns -= rest_ns
+    return rest_ns
 
 
 def _collectives(slices: _Slices) -> CollectiveTable:

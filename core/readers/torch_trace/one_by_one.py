@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 _SLOTS: Final = {name: (slot, kind) for name, slot, kind in ARGUMENTS}
 _MOST_NS: Final = 2**62
-_PHASES_WITHOUT_TIME: Final = "M"
 
 
 class MetadataRow(NamedTuple):
@@ -85,13 +84,13 @@ class SingleEvents:
             self._add_metadata(event)
             return
         time_ns = exact_ns(event.get("ts"))
-        if time_ns is None:
+        if phase != "C":
+            time = MISSING if time_ns is None else time_ns
+            self._add_row(event, phase if isinstance(phase, str) else "", time, offset)
+        elif time_ns is None:
             self._oddities.add("no_time", offset)
-            return
-        if phase == "C":
-            self._add_counter(event, time_ns)
         else:
-            self._add_row(event, phase if isinstance(phase, str) else "", time_ns, offset)
+            self._add_counter(event, time_ns)
 
     @property
     def kept(self) -> int:

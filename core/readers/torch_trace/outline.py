@@ -123,7 +123,7 @@ def _no_events(outline: Outline, head: bytes) -> DashboardError:
         return DashboardError(
             "Not a profiler trace: it is a CUDA memory snapshot.", "Export the profiler trace instead."
         )
-    if not keys and not head.rstrip().endswith(b"}"):
+    if not head.rstrip().endswith(b"}"):
         return DashboardError("Not a trace: the JSON is cut before any event.", WHAT_TO_EXPORT)
     names = ", ".join(printable(key[:40]) for key in sorted(keys)[:5]) or "no keys"
     return DashboardError(f"Not a trace: the JSON has no traceEvents ({names}).", WHAT_TO_EXPORT)

@@ -25,7 +25,7 @@ _SENTENCES: Final = {
     "stray_comma": ("stray comma", "{n} passed over"),
     "null_event": ("record that is no event", "{n} passed over"),
     "broken_event": ("event that cannot be read", "{n} left out"),
-    "no_time": ("event without a time", "{n} left out"),
+    "no_time": ("event without a time", "{n}: in no figure of time"),
     "cut_event": ("event that is cut off", "The file ends early: {n} left out"),
     "cut_file": ("unclosed list of events", "The file ends early: {n}, all whole events are read"),
     "gzip_ends_early": ("early end", "The compressed file ends early: what could be unpacked is read"),

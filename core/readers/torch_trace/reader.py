@@ -101,7 +101,7 @@ class _Reading:
         self._executor = executor
         self._threads = executor._max_workers
         self._progress = progress
-        self._assembly = Assembly()
+        self._assembly = Assembly(oddities)
         self._singles = SingleEvents(oddities)
         self._outline = Outline()
         self._event_count = 0
