@@ -6,8 +6,12 @@ sources: an installed program's folder may be read-only or shared.
 
 from __future__ import annotations
 
+import hashlib
+import inspect
 import os
 from collections.abc import Callable
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import platformdirs
@@ -19,6 +23,23 @@ os.environ.setdefault(
 )
 
 import numba  # noqa: E402  (it reads its cache folder when it is imported)
+import numba.core.config  # noqa: E402
+
+
+@cache
+def _folder_of_sources(folder: Path) -> str:
+    """Returns a cache folder that belongs to these sources.
+
+    numba looks for changes in the file of the function alone; here what it
+    calls lies in files beside it, and old code must not be run for new.
+    """
+    digest = hashlib.sha256()
+    for source in sorted(folder.glob("*.py")):
+        text = source.read_bytes()
+        if b"core.compiled" in text:
+            digest.update(text)
+    return str(Path(os.environ["NUMBA_CACHE_DIR"]) / f"{folder.name}-{digest.hexdigest()[:16]}")
+
 
 if TYPE_CHECKING:
 
@@ -26,6 +47,32 @@ if TYPE_CHECKING:
         """Types a compiled function as what it was written as."""
         return function
 
+    def compiled_entry(function: F) -> F:
+        """Types a compiled function as what it was written as."""
+        return function
+
+    def compiled_part(function: F) -> F:
+        """Types a compiled function as what it was written as."""
+        return function
+
 else:
     compiled = numba.njit(cache=True, nogil=True, boundscheck=False)
     """Compiles a function at its first call. It releases the interpreter lock while it runs."""
+
+    def compiled_entry(function: F) -> F:
+        """Compiles a function that is called from Python and itself calls ``compiled_part`` functions.
+
+        Neither it nor they may allocate: nothing counts references, which makes
+        a call many times cheaper. Kept under the sources of its whole folder.
+        """
+        kept = numba.core.config.CACHE_DIR
+        numba.core.config.CACHE_DIR = _folder_of_sources(Path(inspect.getfile(function)).parent)
+        try:
+            return numba.njit(cache=True, nogil=True, boundscheck=False, _nrt=False)(function)
+        finally:
+            numba.core.config.CACHE_DIR = kept
+
+    compiled_part = numba.njit(
+        nogil=True, boundscheck=False, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True
+    )
+    """Compiles a function that only compiled ones call; it is kept inside them and cannot allocate."""
