@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from core.tables.columns import Bool, Int32, Int64, Uint8
     from core.tables.trace import Trace
 
-STEP_NAME: Final = re.compile(r"ProfilerStep#(\d+)")
 _GRAPH_LAUNCH: Final = re.compile(r"(cuda|cu|hip|sycl|ze)GraphLaunch", re.IGNORECASE)
 _MOST_ROWS: Final = 4096
 
@@ -286,7 +285,7 @@ def _own_annotations(trace: Trace) -> Bool:
     slices = trace.slices
     chosen: Bool = slices.kind == SliceKind.ANNOTATION
     names = np.unique(slices.name_id[chosen]).tolist()
-    steps = [name for name in names if STEP_NAME.fullmatch(trace.strings[name])]
+    steps = [name for name in names if trace.strings[name].startswith("ProfilerStep#")]
     chosen &= ~np.isin(slices.name_id, steps)
     return chosen
 

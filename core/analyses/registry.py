@@ -1,0 +1,64 @@
+"""The one list of analyses: what ``summary --table NAME`` and the tabs of a trace can show.
+
+An analysis is one file with a pure function from the trace to a table, and one
+line in ``ANALYSES``. What analyses share is computed once, in ``TraceIndex``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from core.analyses.kernels import summarize_kernels
+from core.analyses.launches import list_launches
+from core.analyses.modules import summarize_modules
+from core.tables.selection import WHOLE, Selection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from core.analyses.index import TraceIndex
+    from core.tables.result import ResultTable
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """One analysis.
+
+    Attributes:
+        name: For programs and the command line: ``kernels``. Also the name of its golden case.
+        title: For people: "Kernels".
+        summarize: Answers for the part of a trace that is selected.
+    """
+
+    name: str
+    title: str
+    summarize: Callable[[TraceIndex, Selection], ResultTable]
+
+
+ANALYSES: Final[tuple[Analysis, ...]] = (
+    Analysis("kernels", "Kernels", summarize_kernels),
+    Analysis("launches", "Launches", list_launches),
+    Analysis("modules", "Modules", summarize_modules),
+)
+
+
+def find_analysis(name: str) -> Analysis:
+    """Returns an analysis by its name.
+
+    Raises:
+        KeyError: There is none of that name.
+    """
+    for analysis in ANALYSES:
+        if analysis.name == name:
+            return analysis
+    raise KeyError(name)
+
+
+def summarize(index: TraceIndex, name: str, selection: Selection = WHOLE) -> ResultTable:
+    """Returns the answer of the analysis of that name.
+
+    Raises:
+        KeyError: There is none of that name.
+    """
+    return find_analysis(name).summarize(index, selection)
