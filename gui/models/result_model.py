@@ -66,6 +66,9 @@ class ResultModel(QAbstractTableModel):
         self._key = f"arrange rows {id(self)}"
         self._wanted: tuple[TableRows, tuple[str, ...], SortBy | None] | None = None
         self._now: _Arrangement | None = None
+        # What is asked for each cell of a frame is kept at hand.
+        self._rows: Int32 = np.empty(0, np.int32)
+        self._displays: tuple[ColumnDisplay, ...] = ()
         self._texts: dict[int, tuple[str, ...]] = {}
         self._name_column = -1
         self._share_limits: dict[int, float] = {}
@@ -78,7 +81,7 @@ class ResultModel(QAbstractTableModel):
     @property
     def rows(self) -> Int32:
         """(shown,) int32: rows of the table in the order in which they are shown."""
-        return np.empty(0, np.int32) if self._now is None else self._now.rows
+        return self._rows
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -93,7 +96,7 @@ class ResultModel(QAbstractTableModel):
     @property
     def displays(self) -> tuple[ColumnDisplay, ...]:
         """How each column reads."""
-        return () if self._now is None else self._now.source.displays
+        return self._displays
 
     @property
     def widest(self) -> tuple[tuple[str, ...], ...]:
@@ -152,7 +155,7 @@ class ResultModel(QAbstractTableModel):
 
     def cell(self, place: int, column: int) -> str:
         """What a cell says, on one line, cut where no screen reaches."""
-        row = int(self.rows[place])
+        row = int(self._rows[place])
         texts = self._texts.get(row)
         if texts is None:
             if len(self._texts) >= _KEPT_ROWS:
@@ -269,9 +272,10 @@ class ResultModel(QAbstractTableModel):
     def _take(self, answer: _Arrangement) -> None:
         other_table = self._now is None or self._now.source is not answer.source
         self.beginResetModel()
-        self._now = answer
+        self._now, self._rows = answer, answer.rows
         if other_table:
             columns = answer.source.table.columns
+            self._displays = answer.source.displays
             self._texts.clear()
             self._name_column = _name_column(columns)
             self._share_limits = {

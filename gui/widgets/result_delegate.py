@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QPointF, QRect, QRectF, QSize, Qt
+from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QHelpEvent, QPainter, QPixmap
 from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QToolTip
 
@@ -33,6 +33,7 @@ BAR_GAP_PX: Final = 6
 _BAR_HEIGHT_PX = 8
 _KEPT_CUTS = 8_192
 
+_QUIET: Final = (NOT_MEASURED, NO_NAME)
 _SELECTED: Final = QStyle.StateFlag.State_Selected
 _LEFT: Final = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine)
 _RIGHT: Final = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine)
@@ -47,6 +48,10 @@ class ResultDelegate(QStyledItemDelegate):
         self._view = view
         self._category_column = -1
         self._first_column = 0
+        self._swatch_column = -1
+        self._numeric: tuple[bool, ...] = ()
+        self._loud: tuple[bool, ...] = ()
+        self._with_bar: tuple[bool, ...] = ()
         self._cuts: dict[tuple[str, int], str] = {}
         self._swatches: dict[tuple[str, float], QPixmap] = {}
         theme.changed.connect(self._set_theme)
@@ -56,11 +61,11 @@ class ResultDelegate(QStyledItemDelegate):
         """Says which column stands leftmost, and which one holds the category (-1 for none)."""
         self._first_column = first
         self._category_column = category
-
-    @property
-    def number_width_px(self) -> int:
-        """Room for the number of a share: the bars of all rows end at one place."""
-        return self._number_px
+        name = self._model.name_column
+        self._numeric = tuple(display.numeric for display in self._model.displays)
+        self._loud = tuple(numeric or place == name for place, numeric in enumerate(self._numeric))
+        self._with_bar = tuple(map(self._model.has_bar, range(len(self._numeric))))
+        self._swatch_column = name if category >= 0 else -1
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:  # noqa: N802
         """The height of a row, and the text of a cell with its paddings."""
@@ -72,29 +77,34 @@ class ResultDelegate(QStyledItemDelegate):
         width = self._metrics.horizontalAdvance(text) + 2 * PAD_PX + 2
         if self._model.has_bar(column):
             width = self._number_px + BAR_PX + BAR_GAP_PX + 2 * PAD_PX
-        return width + (SWATCH_ROOM_PX if self._has_swatch(column) else 0)
+        return width + (SWATCH_ROOM_PX if column == self._swatch_column else 0)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        """Draws one cell."""
+        """Draws one cell. Called 400 times a frame: nothing is asked or built here that can be kept."""
         rect: QRect = option.rect
+        left, top, width, height = rect.x(), rect.y(), rect.width(), rect.height()
         place, column = index.row(), index.column()
-        text = self._model.cell(place, column)
+        first = column == self._first_column
         if option.state & _SELECTED:
-            painter.fillRect(rect, self._selection)
-            if column == self._first_column:
-                painter.fillRect(rect.left(), rect.top(), MARK_PX, rect.height(), self._accent)
-        painter.fillRect(rect.left(), rect.bottom(), rect.width(), 1, self._border)
-        left = rect.left() + (EDGE_PAD_PX if column == self._first_column else PAD_PX)
-        room = QRect(left, rect.top(), rect.right() + 1 - PAD_PX - left, rect.height())
-        numeric = self._model.displays[column].numeric
-        if self._has_swatch(column):
-            self._draw_swatch(painter, room, place)
-            room.setLeft(room.left() + SWATCH_ROOM_PX)
-        elif self._model.has_bar(column):
-            self._draw_bar(painter, room, self._model.share(place, column))
-        self._draw_text(
-            painter, room, text, numeric=numeric, loud=numeric or column == self._model.name_column
-        )
+            painter.fillRect(left, top, width, height, self._selection)
+            if first:
+                painter.fillRect(left, top, MARK_PX, height, self._accent)
+        painter.fillRect(left, top + height - 1, width, 1, self._border)
+        room = width - PAD_PX - (EDGE_PAD_PX if first else PAD_PX)
+        left += EDGE_PAD_PX if first else PAD_PX
+        if column == self._swatch_column:
+            self._draw_swatch(painter, left, top, height, place)
+            left += SWATCH_ROOM_PX
+            room -= SWATCH_ROOM_PX
+        elif self._with_bar[column]:
+            self._draw_bar(painter, QRect(left, top, room, height), self._model.share(place, column))
+        text = self._model.cell(place, column)
+        quiet = not self._loud[column] or text in _QUIET
+        painter.setFont(self._font)
+        painter.setPen(self._text2 if quiet else self._text)
+        if not self._numeric[column] or (len(text) + 1) * self._digit_px > room:
+            text = self._cut(text, room)
+        painter.drawText(left, top, room, height, _RIGHT if self._numeric[column] else _LEFT, text)
 
     def helpEvent(  # noqa: N802
         self,
@@ -113,15 +123,6 @@ class ResultDelegate(QStyledItemDelegate):
                 return True
         return super().helpEvent(event, view, option, index)
 
-    def _has_swatch(self, column: int) -> bool:
-        return self._category_column >= 0 and column == self._model.name_column
-
-    def _draw_text(self, painter: QPainter, room: QRect, text: str, *, numeric: bool, loud: bool) -> None:
-        quiet = not loud or text in (NOT_MEASURED, NO_NAME)
-        painter.setFont(self._font)
-        painter.setPen(self._text2 if quiet else self._text)
-        painter.drawText(room, _RIGHT if numeric else _LEFT, self._cut(text, room.width()))
-
     def _cut(self, text: str, width: int) -> str:
         key = (text, width)
         cut = self._cuts.get(key)
@@ -131,7 +132,7 @@ class ResultDelegate(QStyledItemDelegate):
             cut = self._cuts[key] = self._metrics.elidedText(text, Qt.TextElideMode.ElideRight, width)
         return cut
 
-    def _draw_swatch(self, painter: QPainter, room: QRect, place: int) -> None:
+    def _draw_swatch(self, painter: QPainter, left: int, top: int, height: int, place: int) -> None:
         category = self._model.value(place, self._category_column)
         if not isinstance(category, str) or not category:
             return
@@ -139,8 +140,7 @@ class ResultDelegate(QStyledItemDelegate):
         key = (category, ratio)
         if key not in self._swatches:
             self._swatches[key] = category_swatch(self._theme, category, ratio)
-        top = room.top() + (room.height() - SWATCH_PX) / 2
-        painter.drawPixmap(QPointF(room.left(), top), self._swatches[key])
+        painter.drawPixmap(left, top + (height - SWATCH_PX) // 2, self._swatches[key])
 
     def _draw_bar(self, painter: QPainter, room: QRect, share: float | None) -> None:
         if not share:
@@ -155,6 +155,7 @@ class ResultDelegate(QStyledItemDelegate):
         self._theme = theme
         self._font = theme.font(theme.px_table)
         self._metrics = QFontMetrics(self._font)
+        self._digit_px = self._metrics.horizontalAdvance("0")
         self._number_px = self._metrics.horizontalAdvance("100.0\u00a0%")
         names = ("selection", "accent", "border", "text", "text2", "chart-axis")
         colors = (theme.color(name) for name in names)
