@@ -1,0 +1,437 @@
+"""What is drawn of a timeline's index: exact busy time and colour of every pixel, and where slices are.
+
+Pixel ``i`` of a row is the time from edge ``i`` to edge ``i + 1`` of
+``edges_ns``: whole nanoseconds, no gaps. Its busy time is exact; it is idle if
+and only if that is 0. Its colour is the one with the most busy time in it, of
+several the one with the lowest number.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.analyses.timeline_index import edges_ns
+from core.compiled import compiled
+from core.tables.columns import NO_ROW
+from core.tables.timeline import IDLE
+
+_FEW_A_PIXEL = 4
+"""Slices a pixel, on average over a row, up to which they are walked through."""
+
+_MOST_THREADS = 4
+_ROWS_A_THREAD = 8
+
+if TYPE_CHECKING:
+    from core.tables.columns import Float64, Int64, Uint8
+    from core.tables.timeline import CounterLane, TimelineIndex
+
+
+def raster(
+    index: TimelineIndex, rows: Int64, start_ns: int, end_ns: int, width_px: int
+) -> tuple[Uint8, Int64]:
+    """What each pixel of the rows shows.
+
+    Args:
+        index: Of the timeline.
+        rows: (r,) int64, numbers of rows.
+        start_ns: Left edge; may lie before the data.
+        end_ns: Right edge; at least ``width_px`` ns after the left one.
+        width_px: Pixels.
+
+    Returns:
+        colour: (r, width_px) uint8, IDLE where nothing ran.
+        busy_ns: (r, width_px) int64, time of the pixel in which the row was busy.
+
+    Raises:
+        ValueError: A pixel would be shorter than a nanosecond.
+    """
+    edges = _pixel_edges(start_ns, end_ns, width_px)
+    colour = np.empty((len(rows), width_px), np.uint8)
+    busy_ns = np.empty((len(rows), width_px), np.int64)
+    parts = _parts(index, len(rows), end_ns - start_ns, width_px)
+    others = [
+        threading.Thread(target=_raster_rows, args=(index, rows[part], edges, colour[part], busy_ns[part]))
+        for part in parts[1:]
+    ]
+    for other in others:
+        other.start()
+    _raster_rows(index, rows[parts[0]], edges, colour[parts[0]], busy_ns[parts[0]])
+    for other in others:
+        other.join()
+    return colour, busy_ns
+
+
+def _parts(index: TimelineIndex, row_count: int, span_ns: int, width_px: int) -> list[slice]:
+    """Rows that are drawn at the same time, on several processors where much has to be read."""
+    shown = len(index) * min(1.0, span_ns / (index.end_of_all_ns - index.start_of_all_ns))
+    most = min(_MOST_THREADS, os.cpu_count() or 1, row_count // _ROWS_A_THREAD)
+    count = most if most > 1 and shown > _FEW_A_PIXEL * row_count * width_px else 1
+    return [slice(row_count * part // count, row_count * (part + 1) // count) for part in range(count)]
+
+
+def _raster_rows(index: TimelineIndex, rows: Int64, edges: Int64, colour: Uint8, busy_ns: Int64) -> None:
+    _raster(
+        index.start_ns,
+        index.end_ns,
+        index.colour,
+        index.row_first,
+        index.block_first,
+        index.block_start_ns,
+        index.block_size,
+        index.note_first,
+        index.note_busy_ns,
+        rows,
+        edges,
+        colour,
+        busy_ns,
+    )
+
+
+def ticks(index: TimelineIndex, rows: Int64, start_ns: int, end_ns: int, width_px: int) -> Uint8:
+    """Where slices without length are.
+
+    Returns:
+        (r, width_px) uint8: colour of the last such slice that begins in the pixel, IDLE if none does.
+
+    Raises:
+        ValueError: A pixel would be shorter than a nanosecond.
+    """
+    edges = _pixel_edges(start_ns, end_ns, width_px)
+    shown = np.full((len(rows), width_px), IDLE, np.uint8)
+    for number, row in enumerate(rows):
+        first, last = int(index.tick_first[row]), int(index.tick_first[row + 1])
+        if first < last:
+            inside = index.tick_ns[first:last].searchsorted((start_ns, end_ns))
+            part = slice(first + int(inside[0]), first + int(inside[1]))
+            pixel = edges.searchsorted(index.tick_ns[part], side="right") - 1
+            shown[number, pixel] = index.tick_colour[part]
+    return shown
+
+
+def wide_slices(
+    index: TimelineIndex, rows: Int64, start_ns: int, end_ns: int, least_ns: int
+) -> tuple[Int64, Int64]:
+    """Slices of which at least ``least_ns`` lie in the range, each once.
+
+    Returns:
+        which: (k,) int64, number in ``rows``; ascending.
+        position: (k,) int64, position in the index's columns; ascending in a row.
+    """
+    # Such a slice holds at least one moment of a grid that is half as fine.
+    step = max(1, least_ns // 2)
+    most = len(rows) * ((end_ns - start_ns) // step + 2)
+    which = np.empty(most, np.int64)
+    position = np.empty(most, np.int64)
+    count = _wide(
+        index.start_ns,
+        index.end_ns,
+        index.row_first,
+        index.block_first,
+        index.block_start_ns,
+        index.block_size,
+        rows,
+        start_ns,
+        end_ns,
+        least_ns,
+        step,
+        which,
+        position,
+    )
+    return which[:count], position[:count]
+
+
+def slice_in(index: TimelineIndex, row: int, start_ns: int, end_ns: int) -> int:
+    """The slice that a pixel shows: of the pixel's colour, the one with the most time in it.
+
+    A slice without length is found where no other one is.
+
+    Returns:
+        Position in the index's columns, NO_ROW if the pixel is empty.
+    """
+    first, last = int(index.row_first[row]), int(index.row_first[row + 1])
+    begin = first + int(index.end_ns[first:last].searchsorted(start_ns, side="left"))
+    end = first + int(index.start_ns[first:last].searchsorted(end_ns, side="left"))
+    if begin >= end:
+        return NO_ROW
+    part = slice(begin, end)
+    inside_ns = np.minimum(index.end_ns[part], end_ns) - np.maximum(index.start_ns[part], start_ns)
+    colours = index.colour[part]
+    by_colour = np.zeros(index.colour_count, np.int64)
+    np.add.at(by_colour, colours, inside_ns)
+    if by_colour.any():
+        inside_ns = np.where(colours == by_colour.argmax(), inside_ns, -1)
+        return begin + int(inside_ns.argmax())
+    without_length = np.flatnonzero(
+        (index.start_ns[part] == index.end_ns[part]) & (index.start_ns[part] >= start_ns)
+    )
+    return begin + int(without_length[-1]) if len(without_length) else NO_ROW
+
+
+def row_at(index: TimelineIndex, lane: int, time_ns: int) -> int:
+    """The deepest row of a lane in which something is at a moment; its first row if nothing is."""
+    rows = index.rows_of_lane(lane)
+    for row in reversed(rows):
+        first, last = int(index.row_first[row]), int(index.row_first[row + 1])
+        at = first + int(index.start_ns[first:last].searchsorted(time_ns, side="right")) - 1
+        if at >= first and index.end_ns[at] >= time_ns:
+            return row
+    return rows[0]
+
+
+def counter_envelope(
+    counter: CounterLane, start_ns: int, end_ns: int, width_px: int
+) -> tuple[Float64, Float64]:
+    """Smallest and largest value of a counter in each pixel.
+
+    Returns:
+        low, high: (width_px,) float64, NaN before the first sample.
+
+    Raises:
+        ValueError: A pixel would be shorter than a nanosecond.
+    """
+    edges = _pixel_edges(start_ns, end_ns, width_px)
+    place = counter.time_ns.searchsorted(edges, side="left")
+    held = counter.time_ns.searchsorted(edges[:-1], side="right") - 1
+    low = np.where(held >= 0, counter.value[np.maximum(held, 0)], np.nan) if len(counter.value) else None
+    if low is None:
+        empty = np.full(width_px, np.nan)
+        return empty, empty.copy()
+    high = low.copy()
+    _envelope(counter.value, place, low, high)
+    return low, high
+
+
+def _pixel_edges(start_ns: int, end_ns: int, width_px: int) -> Int64:
+    if width_px < 1 or end_ns - start_ns < width_px:
+        raise ValueError(f"{end_ns - start_ns} ns are too few for {width_px} pixels")
+    return edges_ns(start_ns, end_ns, width_px)
+
+
+@compiled
+def _envelope(value: Float64, place: Int64, low: Float64, high: Float64) -> None:
+    for pixel in range(len(low)):
+        for at in range(place[pixel], place[pixel + 1]):
+            # Also true where nothing was measured yet.
+            if not value[at] >= low[pixel]:
+                low[pixel] = value[at]
+            if not value[at] <= high[pixel]:
+                high[pixel] = value[at]
+
+
+@compiled
+def _block_before(block_start_ns: Int64, first: int, last: int, time_ns: int) -> int:
+    """The last block from ``first`` on that begins before a moment, ``first`` if none does."""
+    step = 1
+    low = first
+    high = first + 1
+    while high < last and block_start_ns[high] < time_ns:
+        low = high
+        high += step
+        step *= 2
+    high = min(high, last)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if block_start_ns[middle] < time_ns:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@compiled
+def _raster(  # noqa: PLR0913, PLR0917  (a compiled loop takes arrays, no objects)
+    start_ns: Int64,
+    end_ns: Int64,
+    slice_colour: Uint8,
+    row_first: Int64,
+    block_first: Int64,
+    block_start_ns: Int64,
+    block_size: int,
+    note_first: Int64,
+    note_busy_ns: Int64,
+    rows: Int64,
+    edges: Int64,
+    colour: Uint8,
+    busy_ns: Int64,
+) -> None:
+    """Walks the slices of a row where they are few a pixel, and takes notes of the busy time where many."""
+    until = np.empty((len(edges), note_busy_ns.shape[1]), np.int64)
+    blocks = np.empty(len(edges), np.int64)
+    for number in range(len(rows)):
+        row = rows[number]
+        first, last = row_first[row], row_first[row + 1]
+        begin = first + np.searchsorted(end_ns[first:last], edges[0], side="right")
+        end = begin + np.searchsorted(start_ns[begin:last], edges[-1], side="left")
+        if end - begin <= _FEW_A_PIXEL * (len(edges) - 1):
+            _walk(
+                start_ns, end_ns, slice_colour, begin, end, edges, until[0], colour[number], busy_ns[number]
+            )
+            continue
+        block = block_first[row]
+        for edge in range(len(edges)):
+            block = _block_before(block_start_ns, block, block_first[row + 1], edges[edge])
+            blocks[edge] = block - block_first[row]
+        starts, ends, colours = start_ns[first:last], end_ns[first:last], slice_colour[first:last]
+        notes = note_busy_ns[note_first[row] : note_first[row + 1]]
+        _touch(starts, ends, colours, notes, blocks, block_size, until)
+        _busy_until(starts, ends, colours, notes, blocks, block_size, edges, until)
+        _differences(until, colour[number], busy_ns[number])
+
+
+@compiled
+def _touch(  # noqa: PLR0913, PLR0917  (a compiled loop takes arrays, no objects)
+    start_ns: Int64,
+    end_ns: Int64,
+    colour: Uint8,
+    notes: Int64,
+    blocks: Int64,
+    block_size: int,
+    until: Int64,
+) -> None:
+    """Reads a little of all that ``_busy_until`` is going to read.
+
+    These reads wait for main memory together, those of ``_busy_until`` would wait
+    one after the other; both loops take a third less than the second alone. The
+    sums go where they will be overwritten, so that the compiler keeps the loop.
+    """
+    final = notes.shape[1] - 1
+    for edge in range(len(blocks)):
+        place = blocks[edge] * block_size
+        last = min(place + block_size, len(start_ns)) - 1
+        note = blocks[edge] // 2
+        read = start_ns[place] + start_ns[last] + end_ns[place] + end_ns[last] + colour[place]
+        until[edge, 0] = read + notes[note, 0] + notes[note, final // 2] + notes[note, final]
+
+
+@compiled
+def _busy_until(  # noqa: PLR0913, PLR0917  (a compiled loop takes arrays, no objects)
+    start_ns: Int64,
+    end_ns: Int64,
+    colour: Uint8,
+    notes: Int64,
+    blocks: Int64,
+    block_size: int,
+    edges: Int64,
+    until: Int64,
+) -> None:
+    """Busy time of each colour from a row's start to each edge.
+
+    A pair's note stands between its blocks: in the second one the slices add to
+    it, in the first one they take from it what lies behind the edge. Whole blocks
+    are looked at, because a branch that depends on a slice costs more.
+
+    Args:
+        start_ns: (n,) int64, of the row.
+        end_ns: (n,) int64, of the row.
+        colour: (n,) uint8, of the row.
+        notes: (notes, colours) int64, of the row.
+        blocks: (edges,) int64, the last block that begins before each edge.
+        block_size: Slices of a block.
+        edges: (edges,) int64.
+        until: (edges, colours) int64, is filled.
+    """
+    for edge in range(len(edges)):
+        for each in range(notes.shape[1]):
+            until[edge, each] = notes[blocks[edge] // 2, each]
+        whole = 1 - blocks[edge] % 2
+        place = blocks[edge] * block_size
+        for at in range(place, min(place + block_size, len(start_ns))):
+            part = max(min(end_ns[at], edges[edge]) - start_ns[at], 0)
+            until[edge, colour[at]] += part - whole * (end_ns[at] - start_ns[at])
+
+
+@compiled
+def _differences(noted: Int64, colour: Uint8, busy_ns: Int64) -> None:
+    """Colour and busy time of pixels from the busy time of each colour up to each edge."""
+    for pixel in range(len(colour)):
+        total, most, chosen = np.int64(0), np.int64(0), 255
+        for each in range(noted.shape[1]):
+            part = noted[pixel + 1, each] - noted[pixel, each]
+            total += part
+            if part > most:
+                most, chosen = part, each
+        colour[pixel] = chosen
+        busy_ns[pixel] = total
+
+
+@compiled
+def _walk(  # noqa: PLR0913, PLR0917  (a compiled loop takes arrays, no objects)
+    start_ns: Int64,
+    end_ns: Int64,
+    slice_colour: Uint8,
+    place: int,
+    last: int,
+    edges: Int64,
+    by_colour: Int64,
+    colour: Uint8,
+    busy_ns: Int64,
+) -> None:
+    """The same from the slices themselves; ``place`` is the first that ends after the first edge."""
+    for pixel in range(len(colour)):
+        left, right = edges[pixel], edges[pixel + 1]
+        total, most, chosen = np.int64(0), np.int64(0), 255
+        if place < last and start_ns[place] < right:
+            if end_ns[place] >= right:
+                total = right - max(start_ns[place], left)
+                chosen = slice_colour[place]
+            else:
+                by_colour[:] = 0
+                while place < last and start_ns[place] < right:
+                    part = min(end_ns[place], right) - max(start_ns[place], left)
+                    total += part
+                    by_colour[slice_colour[place]] += part
+                    if end_ns[place] > right:
+                        break
+                    place += 1
+                for each in range(len(by_colour)):
+                    if by_colour[each] > most:
+                        most, chosen = by_colour[each], each
+            if place < last and end_ns[place] <= right:
+                place += 1
+        colour[pixel] = chosen
+        busy_ns[pixel] = total
+
+
+@compiled
+def _wide(  # noqa: PLR0913, PLR0917  (a compiled loop takes arrays, no objects)
+    start_ns: Int64,
+    end_ns: Int64,
+    row_first: Int64,
+    block_first: Int64,
+    block_start_ns: Int64,
+    block_size: int,
+    rows: Int64,
+    from_ns: int,
+    to_ns: int,
+    least_ns: int,
+    step: int,
+    which: Int64,
+    position: Int64,
+) -> int:
+    count = 0
+    for number in range(len(rows)):
+        row = rows[number]
+        first, last = block_first[row], block_first[row + 1]
+        if first == last:
+            continue
+        block = first
+        seen = -1
+        for moment in range(from_ns, to_ns, step):
+            block = _block_before(block_start_ns, block, last, moment + 1)
+            place = row_first[row] + (block - first) * block_size
+            at = place
+            while at < min(place + block_size, row_first[row + 1]) and start_ns[at] <= moment:
+                at += 1
+            at -= 1
+            if at < place or at == seen:
+                continue
+            seen = at
+            if min(end_ns[at], to_ns) - max(start_ns[at], from_ns) >= least_ns:
+                which[count] = number
+                position[count] = at
+                count += 1
+    return count
