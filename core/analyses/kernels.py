@@ -277,13 +277,13 @@ def linking_notes(index: TraceIndex, places: Int64) -> tuple[str, ...]:
     how, op_row = index.links.how[places], index.links.op_row[places]
     unlinked = int(np.count_nonzero((how == LinkKind.NONE) & (op_row == NO_ROW)))
     if unlinked:
-        notes.append(f"{_kernels(unlinked)} whose launch is not known.")
+        notes.append(f"{_kernels(unlinked)} of unknown launch.")
     outside = int(np.count_nonzero((how != LinkKind.NONE) & (op_row == NO_ROW)))
     if outside:
         notes.append(f"{_kernels(outside)} launched outside any operator.")
     skewed = int(np.count_nonzero(index.links.clock_skew_ns[places] != MISSING))
     if skewed:
-        notes.append(f"{_kernels(skewed)} that begins before its launch (clock skew), in no launch delay.")
+        notes.append(f"{_kernels(skewed)} with a start before the launch (clock skew), in no launch delay.")
     return tuple(notes)
 
 

@@ -107,7 +107,7 @@ def link_device_work(trace: Trace, calls: Nesting) -> Links:
             work, contradicted, "doubtful_external_id", "{} whose External id names an operator elsewhere"
         )
         + _problem(work, repeated, "repeated_correlation", "{} whose correlation names several calls")
-        + _problem(work, skew_ns != MISSING, "clock_skew", "{} begins before its launch (clock skew)")
+        + _problem(work, skew_ns != MISSING, "clock_skew", "{} with a start before the launch (clock skew)")
     )
     return Links(
         op_row=op_row,

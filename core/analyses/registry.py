@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from core.analyses.kernels import summarize_kernels
 from core.analyses.launches import list_launches
 from core.analyses.modules import summarize_modules
+from core.analyses.steps import summarize_steps
 from core.tables.selection import WHOLE, Selection
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ ANALYSES: Final[tuple[Analysis, ...]] = (
     Analysis("kernels", "Kernels", summarize_kernels),
     Analysis("launches", "Launches", list_launches),
     Analysis("modules", "Modules", summarize_modules),
+    Analysis("steps", "Steps", summarize_steps),
 )
 
 

@@ -10,7 +10,6 @@ import pytest
 ROOT = Path(__file__).parents[2]
 LISTS = {
     "core/readers": "READERS",
-    "core/analyses": "ANALYSES",
     "core/edge": "BACKENDS",
     "gui/pages": "PAGES",
 }
@@ -51,3 +50,34 @@ def test_no_file_is_missing_from_its_list(folder: str, name: str) -> None:
     assert files
     # An entry imports its file, or names it to be loaded when it is first needed.
     assert not [stem for stem in files if f".{stem}" not in listed and f"'{stem}'" not in listed]
+
+
+def answers(path: Path) -> list[str]:
+    """Return the public functions of a module that answer with a table."""
+    return [
+        node.name
+        for node in ast.parse(path.read_bytes()).body
+        if isinstance(node, ast.FunctionDef)
+        and not node.name.startswith("_")
+        and node.returns is not None
+        and ast.unparse(node.returns) == "ResultTable"
+    ]
+
+
+def test_every_analysis_is_listed_and_has_a_golden_case(python_files: list[Path]) -> None:
+    package = ROOT / "core/analyses"
+    registry = package / "registry.py"
+    tree = ast.parse(registry.read_bytes())
+    listed = [node for node in tree.body if isinstance(node, ast.AnnAssign)]
+    assert [ast.unparse(node.target) for node in listed] == ["ANALYSES"]
+    assert isinstance(listed[0].value, ast.Tuple), "ANALYSES is not a plain tuple"
+    entries = [entry for entry in listed[0].value.elts if isinstance(entry, ast.Call)]
+    used = {node.id for entry in entries for node in ast.walk(entry) if isinstance(node, ast.Name)}
+    modules = [ROOT / path for path in python_files if path.parent == Path("core/analyses")]
+    found = {name for path in modules if path != registry for name in answers(path)}
+    assert found
+    assert not found - used
+    names = [ast.literal_eval(entry.args[0]) for entry in entries]
+    assert len(set(names)) == len(names)
+    golden = ROOT / "tests/data/golden/analyses"
+    assert {path.stem for path in golden.glob("*.csv")} == set(names)

@@ -178,7 +178,7 @@ def test_a_kernel_that_begins_before_its_launch_is_linked_and_has_no_delay() -> 
     assert links.launch_delay_ns.tolist() == [MISSING]
     assert links.clock_skew_ns.tolist() == [4_000]
     assert [(problem.code, problem.message, problem.rows) for problem in links.problems] == [
-        ("clock_skew", "1 kernel or copy begins before its launch (clock skew)", (2,))
+        ("clock_skew", "1 kernel or copy with a start before the launch (clock skew)", (2,))
     ]
 
 
