@@ -1,0 +1,185 @@
+"""One clock for the traces of several ranks.
+
+First by what each file says of its clock, then by collectives: all ranks leave
+one at nearly the same moment, so what is left between their ends is an error of
+the clocks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from core.analyses.categories import Category
+from core.tables.columns import MISSING, NO_ROW
+from core.tables.trace import SliceKind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from core.tables.columns import Int32, Int64, Uint8
+    from core.tables.trace import Trace
+
+_FEWEST_MATCHES: Final = 3
+_MOST_SPREAD_NS: Final = 100_000
+"""Half of all collectives must agree on an error of the clocks to within this, or they do not tell it."""
+_EPOCH_NS: Final = 10**18
+"""A clock that counts from 1970 is beyond this since 2001; one that counts from a boot is not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alignment:
+    """How several traces were brought to one clock.
+
+    Attributes:
+        shifts_ns: What is added to the times of each.
+        by_clock: Whether the files say enough of their clocks; without it times of two ranks say nothing
+            of each other unless ``matched`` collectives joined them.
+        matched: Collectives, each of all ranks, that corrected the clocks; 0 if there were too few.
+        corrections_ns: What they added to each clock; the first rank's is 0.
+        note: For people.
+    """
+
+    shifts_ns: tuple[int, ...]
+    by_clock: bool
+    matched: int
+    corrections_ns: tuple[int, ...]
+    note: str
+
+
+def align(traces: Sequence[Trace], categories: Sequence[Uint8]) -> Alignment:
+    """Finds the shift of each trace.
+
+    Args:
+        traces: One a rank.
+        categories: Of each trace's device work.
+    """
+    starts_ns = [_clock_start_ns(trace) for trace in traces]
+    by_clock = all(start is not None for start in starts_ns)
+    known = [start for start in starts_ns if start is not None]
+    shifts = [start - min(known) for start in known] if by_clock else [0] * len(traces)
+    collectives = [collectives_of(trace, own) for trace, own in zip(traces, categories, strict=True)]
+    rows = match_collectives(collectives)
+    found = _corrections(collectives, rows, shifts)
+    corrections = found or [0] * len(traces)
+    matched = len(rows) if found else 0
+    return Alignment(
+        shifts_ns=tuple(shift + more for shift, more in zip(shifts, corrections, strict=True)),
+        by_clock=by_clock,
+        matched=matched,
+        corrections_ns=tuple(corrections),
+        note=_note(by_clock, matched, corrections),
+    )
+
+
+def _corrections(
+    collectives: Sequence[Collectives], rows: Int64, shifts_ns: Sequence[int]
+) -> list[int] | None:
+    """Returns what brings the ends of matched collectives together; None if they do not agree on it."""
+    if len(collectives) < 2 or len(rows) < _FEWEST_MATCHES:
+        return None
+    ends = [one.end_ns[rows[:, rank]] + shifts_ns[rank] for rank, one in enumerate(collectives)]
+    found = []
+    for end_ns in ends:
+        low, middle, high = np.percentile(end_ns - ends[0], (25, 50, 75), method="nearest").tolist()
+        if high - low > _MOST_SPREAD_NS:
+            return None
+        found.append(-int(middle))
+    return found
+
+
+def _clock_start_ns(trace: Trace) -> int | None:
+    """Returns the epoch time of the trace's origin; None if the file does not tell."""
+    if trace.facts.base_time_ns is not None:
+        return trace.facts.base_time_ns + trace.facts.origin_ns
+    return trace.facts.origin_ns if trace.facts.origin_ns >= _EPOCH_NS else None
+
+
+def _note(by_clock: bool, matched: int, corrections_ns: Sequence[int]) -> str:
+    largest_us = max((abs(one) for one in corrections_ns), default=0) / 1000
+    if matched:
+        clock = "the files' clocks" if by_clock else "no common clock"
+        return f"Aligned by {clock} and {matched:,} collectives, at most {largest_us:,.1f} us moved."
+    if by_clock:
+        return "Aligned by the files' clocks alone: collectives that all ranks share are too few or disagree."
+    return "Not aligned: the files say nothing of their clocks and share no collectives."
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Collectives:
+    """The collective kernels of one rank, by start. Columns (n,).
+
+    Attributes:
+        slice_row: int32.
+        start_ns, end_ns: int64.
+        key: What must be alike on all ranks for it to be the same collective.
+    """
+
+    slice_row: Int32
+    start_ns: Int64
+    end_ns: Int64
+    key: tuple[tuple[str, str, int], ...]
+
+
+def collectives_of(trace: Trace, categories: Uint8, rank: int | None = None) -> Collectives:
+    """Finds the collective kernels of a trace, or of one rank of it.
+
+    Two ranks' kernels are the same collective if they are the same number in the
+    row of those of one name and group; the number is the file's own where it has
+    one.
+    """
+    slices, work = trace.slices, trace.device_work
+    chosen = (categories == Category.COMMUNICATION) & (slices.kind[work.slice_row] == SliceKind.KERNEL)
+    chosen &= slices.duration_ns[work.slice_row] > 0
+    if rank is not None:
+        chosen &= trace.tracks.rank[slices.track[work.slice_row]] == rank
+    places = np.flatnonzero(chosen)
+    places = places[np.argsort(slices.start_ns[work.slice_row[places]], kind="stable")]
+    keys: list[tuple[str, str, int]] = []
+    kept = []
+    seen: dict[tuple[str, str], int] = {}
+    for place in places.tolist():
+        name, group, number = _identity(trace, place)
+        order = seen.get((name, group), 0)
+        seen[name, group] = order + 1
+        keys.append((name, group, order if number == MISSING else number))
+        kept.append(int(work.slice_row[place]))
+    rows = np.array(kept, np.int32)
+    return Collectives(
+        rows, slices.start_ns[rows], slices.start_ns[rows] + slices.duration_ns[rows], tuple(keys)
+    )
+
+
+def _identity(trace: Trace, place: int) -> tuple[str, str, int]:
+    work = trace.device_work
+    row = int(work.collective_row[place])
+    kernel = trace.strings[int(trace.slices.name_id[work.slice_row[place]])]
+    if row == NO_ROW:
+        return kernel, "", MISSING
+    table = trace.collectives
+    name = trace.strings[int(table.name_id[row])] or kernel
+    return name, trace.strings[int(table.group_name_id[row])], int(table.sequence[row])
+
+
+def match_collectives(ranks: Sequence[Collectives]) -> Int64:
+    """Returns (m, ranks) int64: the place of each collective of all ranks in the list of each.
+
+    Names that do not occur equally often on all ranks are left out: then the
+    first of one rank need not be the first of another.
+    """
+    counts: list[dict[tuple[str, str], int]] = []
+    places: list[dict[tuple[str, str, int], int]] = []
+    for one in ranks:
+        count: dict[tuple[str, str], int] = {}
+        for name, group, _ in one.key:
+            count[name, group] = count.get((name, group), 0) + 1
+        counts.append(count)
+        places.append({key: place for place, key in enumerate(one.key)})
+    rows = [
+        [own[key] for own in places]
+        for key in (ranks[0].key if ranks else ())
+        if all(key in own for own in places) and len({count.get(key[:2], 0) for count in counts}) == 1
+    ]
+    return np.array(rows, np.int64).reshape(-1, len(ranks))

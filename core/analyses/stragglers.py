@@ -1,0 +1,207 @@
+"""Who keeps the others waiting: when each rank arrives at each collective, and what that costs.
+
+A collective moves data only once its last rank has arrived. So its time on the
+last rank is transfer, and what the others spend in it before that is waiting.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from core.analyses.alignment import collectives_of, match_collectives
+from core.tables.columns import MISSING
+from core.tables.result import Column, ResultTable
+
+if TYPE_CHECKING:
+    from core.analyses.index import TraceIndex
+    from core.tables.columns import Int32, Int64
+    from core.tables.selection import Selection
+
+_ONE_RANK = "One rank alone arrives at nothing: open the traces of several ranks together, or their folder."
+_NOTHING_SHARED = "No collective occurs equally often on all ranks, so none can be compared."
+
+
+class _Arrivals(NamedTuple):
+    """Matched collectives: (m,) or, where each rank has a value, (m, ranks)."""
+
+    ranks: Int64
+    names: tuple[str, ...]
+    slice_row: Int32
+    start_ns: Int64
+    end_ns: Int64
+
+    @property
+    def empty(self) -> str:
+        """What to say if there are none."""
+        return _NOTHING_SHARED if len(self.ranks) > 1 else _ONE_RANK
+
+    @property
+    def last_start_ns(self) -> Int64:
+        found: Int64 = self.start_ns.max(axis=1)
+        return found
+
+    @property
+    def lateness_ns(self) -> Int64:
+        """How much later than the first each rank arrived."""
+        found: Int64 = self.start_ns - self.start_ns.min(axis=1)[:, None]
+        return found
+
+    @property
+    def transfer_ns(self) -> Int64:
+        """From the last arrival to the first departure; 0 if a rank left before the last arrived."""
+        found: Int64 = np.maximum(self.end_ns.min(axis=1) - self.last_start_ns, 0)
+        return found
+
+    @property
+    def waiting_ns(self) -> Int64:
+        """What each rank spends in the collective before the last has arrived."""
+        found: Int64 = np.minimum(self.last_start_ns[:, None], self.end_ns) - self.start_ns
+        return found
+
+
+def _arrivals(index: TraceIndex, selection: Selection) -> _Arrivals:
+    trace = index.trace
+    used = np.unique(trace.tracks.rank[np.unique(trace.slices.track)])
+    ranks = used[used != MISSING]
+    if len(ranks) < 2:
+        none = np.empty((0, 1), np.int64)
+        return _Arrivals(np.empty(0, np.int64), (), none.astype(np.int32), none, none)
+    own = [collectives_of(trace, index.categories, rank) for rank in ranks.tolist()]
+    rows = match_collectives(own)
+    slice_row = np.stack([one.slice_row[rows[:, place]] for place, one in enumerate(own)], axis=1)
+    inside = selection.mask(trace.slices)[slice_row].all(axis=1)
+    rows, slice_row = rows[inside], slice_row[inside]
+    start_ns = trace.slices.start_ns[slice_row]
+    return _Arrivals(
+        ranks=ranks,
+        names=tuple(own[0].key[place][0] for place in rows[:, 0].tolist()),
+        slice_row=slice_row,
+        start_ns=start_ns,
+        end_ns=start_ns + trace.slices.duration_ns[slice_row],
+    )
+
+
+def list_arrivals(index: TraceIndex, selection: Selection) -> ResultTable:
+    """Returns a row for each collective of all ranks: who came first, who last, and what was transfer."""
+    found = _arrivals(index, selection)
+    texts: dict[str, int] = {}
+    names = [texts.setdefault(name, len(texts)) for name in found.names]
+    first = found.ranks[found.start_ns.argmin(axis=1)]
+    last = found.ranks[found.start_ns.argmax(axis=1)]
+    return ResultTable(
+        name="arrivals",
+        title="Arrivals",
+        columns=(
+            Column(
+                key="name",
+                title="Collective",
+                unit="",
+                help="Name of the collective, or of its kernel if the file does not say.",
+                values=np.array(names, np.int32),
+                texts=tuple(texts),
+            ),
+            Column(
+                key="start_ns",
+                title="First arrival",
+                unit="ns",
+                help="When the first rank began it, since the start of the trace.",
+                values=found.start_ns.min(axis=1),
+            ),
+            Column(
+                key="first_rank", title="First", unit="id", help="The rank that arrived first.", values=first
+            ),
+            Column(key="last_rank", title="Last", unit="id", help="The rank that arrived last.", values=last),
+            Column(
+                key="skew_ns",
+                title="Skew",
+                unit="ns",
+                help="From the first arrival to the last: time lost to waiting, not to the network.",
+                values=found.lateness_ns.max(axis=1),
+            ),
+            Column(
+                key="transfer_ns",
+                title="Transfer",
+                unit="ns",
+                help="From the last arrival to the first departure: what the collective itself takes.",
+                values=found.transfer_ns,
+            ),
+        ),
+        empty=found.empty,
+        members=found.slice_row.reshape(-1),
+        member_ends=np.arange(1, len(names) + 1, dtype=np.int64) * found.slice_row.shape[1],
+    )
+
+
+def summarize_stragglers(index: TraceIndex, selection: Selection) -> ResultTable:
+    """Returns a row for each rank: how late it is, how often last, and how long it and others wait."""
+    found = _arrivals(index, selection)
+    ranks = found.ranks if found.names else np.empty(0, np.int64)
+    count = len(ranks)
+    last_place = found.start_ns.argmax(axis=1)
+    caused_ns = np.zeros(count, np.int64)
+    np.add.at(caused_ns, last_place, found.waiting_ns.sum(axis=1))
+    lateness_ns = found.lateness_ns.sum(axis=0)[:count] // max(len(found.names), 1)
+    step_ns = _step_times(index, ranks)
+    return ResultTable(
+        name="stragglers",
+        title="Stragglers",
+        columns=(
+            Column(key="rank", title="Rank", unit="id", help="The rank.", values=ranks),
+            Column(
+                key="step_ns",
+                title="Step",
+                unit="ns",
+                help="Median duration of its steps.",
+                values=step_ns,
+            ),
+            Column(
+                key="collectives",
+                title="Collectives",
+                unit="count",
+                help="Collectives that all ranks took part in.",
+                values=np.full(count, len(found.names), np.int64),
+            ),
+            Column(
+                key="last",
+                title="Last",
+                unit="count",
+                help="How often it was the last to arrive.",
+                values=np.bincount(last_place, minlength=count)[:count].astype(np.int64),
+            ),
+            Column(
+                key="mean_lateness_ns",
+                title="Mean lateness",
+                unit="ns",
+                help="How much later than the first rank it arrives, on average.",
+                values=lateness_ns,
+            ),
+            Column(
+                key="waiting_ns",
+                title="Waits",
+                unit="ns",
+                help="Time it spends in collectives before the last rank has arrived.",
+                values=found.waiting_ns.sum(axis=0)[:count],
+            ),
+            Column(
+                key="caused_ns",
+                title="Makes others wait",
+                unit="ns",
+                help="Time that other ranks spend waiting for it, added up over them.",
+                values=caused_ns,
+            ),
+        ),
+        empty=found.empty,
+        sorted_by="caused_ns",
+    )
+
+
+def _step_times(index: TraceIndex, ranks: Int64) -> Int64:
+    steps = index.steps
+    found = np.full(len(ranks), MISSING, np.int64)
+    for place, rank in enumerate(ranks.tolist()):
+        own = (steps.end_ns - steps.start_ns)[steps.rank == rank]
+        if len(own):
+            found[place] = int(np.sort(own)[(len(own) - 1) // 2])
+    return found

@@ -1,0 +1,94 @@
+"""The traces of several ranks: which files of a folder they are, and reading them side by side."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final
+
+from core.errors import DashboardError
+from core.files import describe_path, printable
+from core.readers.torch_trace.reader import read_trace
+from core.readers.worker import open_trace_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from concurrent.futures import Executor
+    from pathlib import Path
+
+    from core.tables.trace import Trace
+
+MOST_FILES: Final = 1024
+_SUFFIXES: Final = (".json", ".gz")
+_MOST_LOOKED_AT: Final = 16_384
+
+
+def find_traces(folder: Path) -> list[Path]:
+    """Returns the traces that lie in a folder, not those below it, by name.
+
+    Raises:
+        DashboardError: There are none, or too many, or the folder cannot be read.
+    """
+    try:
+        with os.scandir(folder) as entries:
+            names = sorted(
+                entry.name
+                for entry, _ in zip(entries, range(_MOST_LOOKED_AT), strict=False)
+                if entry.name.lower().endswith(_SUFFIXES)
+            )
+    except OSError as error:
+        raise DashboardError(
+            f"{printable(folder.name)} cannot be read: {error.strerror or error}.",
+            "Check the folder and its permissions.",
+        ) from error
+    found = [folder / name for name in names if describe_path(folder / name).kind == "trace"]
+    if not found:
+        raise DashboardError(
+            f"There is no trace in {printable(folder.name)}.",
+            "Open a folder that holds one torch.profiler trace for each rank.",
+        )
+    if len(found) > MOST_FILES:
+        raise DashboardError(
+            f"{printable(folder.name)} holds {len(found):,} traces, {MOST_FILES:,} can be opened together.",
+            "Move the ranks that matter to a folder of their own.",
+        )
+    return found
+
+
+def read_traces(
+    paths: Sequence[Path],
+    progress: Callable[[int, int], None],
+    executor: Executor | None = None,
+) -> tuple[Trace, ...]:
+    """Reads several traces.
+
+    Args:
+        paths: The files.
+        progress: As for ``open_trace_file``, over all files. Called from several threads if there is no
+            executor. What it raises ends the reading.
+        executor: Runs ``read_trace`` for each path; one of a cluster will do if it sees the files. By
+            default each is read in a child process of this machine, as many at a time as there are cores.
+
+    Raises:
+        DashboardError: A file cannot be read, or is no trace.
+    """
+    sizes = [path.stat().st_size if path.exists() else 0 for path in paths]
+    total_bytes = max(sum(sizes), 1)
+    if executor is not None:
+        futures = [executor.submit(read_trace, path) for path in paths]
+        traces = []
+        for place, future in enumerate(futures):
+            traces.append(future.result())
+            progress(sum(sizes[: place + 1]), total_bytes)
+        return tuple(traces)
+    done = [0] * len(paths)
+
+    def read_one(place: int) -> Trace:
+        def report(read_bytes: int, of_bytes: int) -> None:
+            done[place] = sizes[place] * read_bytes // max(of_bytes, 1)
+            progress(sum(done), total_bytes)
+
+        return open_trace_file(paths[place], report).trace
+
+    with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
+        return tuple(threads.map(read_one, range(len(paths))))

@@ -1,0 +1,129 @@
+"""Several ranks as one trace: clocks, tracks that stay apart, and who is late."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from core.analyses.alignment import align
+from core.analyses.categories import categorize
+from core.analyses.index import TraceIndex
+from core.analyses.merged import merge_traces
+from core.analyses.stragglers import list_arrivals, summarize_stragglers
+from core.readers.torch_trace.reader import read_trace
+from core.tables.columns import NO_ROW
+from core.tables.selection import WHOLE
+from tests.helpers.traces import call, kernel, op, trace_of
+
+if TYPE_CHECKING:
+    from core.tables.trace import Trace
+
+REDUCE = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
+
+
+def rank_trace(rank: int, arrivals: list[float], ends: list[float], **facts: Any) -> Trace:
+    """A rank whose collectives begin and end at the given microseconds of its own clock."""
+    events = [op("aten::mm", 0, 10, **{"External id": 1}), call("cudaLaunchKernel", 2, 3, correlation=5)]
+    events.append(kernel("gemm", 5, 20, correlation=5, **{"External id": 1}))
+    for start, end in zip(arrivals, ends, strict=True):
+        events.append(kernel(REDUCE, start, end - start, stream=20))
+    return trace_of(*events, rank=rank, **facts)
+
+
+def aligned(*traces: Trace) -> Any:
+    return align(traces, [categorize(trace) for trace in traces])
+
+
+def test_each_files_clock_is_applied() -> None:
+    """The files' times both begin at 0, eleven seconds apart."""
+    traces = [rank_trace(rank, [], [], base_time_ns=10**18 + rank * 11_561_600_000) for rank in (0, 1)]
+    found = aligned(*traces)
+    assert found.by_clock
+    assert found.shifts_ns == (0, 11_561_600_000)
+    merged = merge_traces(traces, found.shifts_ns)
+    assert merged.trace.slices.start_ns.tolist() == [
+        0,
+        2_000,
+        5_000,
+        11_561_600_000,
+        11_561_602_000,
+        11_561_605_000,
+    ]
+
+
+def test_the_handed_ranks_are_eleven_seconds_apart(shared_cases: Path) -> None:
+    """T38."""
+    traces = [read_trace(shared_cases / f"T38_rank{rank}.json") for rank in (0, 1)]
+    assert aligned(*traces).shifts_ns == (0, 11_561_600_000)
+
+
+def test_files_without_a_clock_are_called_so() -> None:
+    found = aligned(rank_trace(0, [], []), rank_trace(1, [], []))
+    assert not found.by_clock
+    assert found.matched == 0
+    assert "Not aligned" in found.note
+
+
+def test_collectives_correct_the_clocks() -> None:
+    """Rank 1's clock is 40 us fast: what all leave together seems to end later there."""
+    one = rank_trace(0, [100, 300, 500], [150, 350, 550], base_time_ns=10**18)
+    other = rank_trace(1, [150, 350, 550], [190, 390, 590], base_time_ns=10**18)
+    found = aligned(one, other)
+    assert found.matched == 3
+    assert found.corrections_ns == (0, -40_000)
+    assert found.shifts_ns == (0, -40_000)
+
+
+def test_collectives_that_disagree_correct_nothing() -> None:
+    one = rank_trace(0, [100, 300, 500], [150, 350, 550], base_time_ns=10**18)
+    other = rank_trace(1, [100, 300, 500], [150, 1350, 2550], base_time_ns=10**18)
+    assert aligned(one, other).corrections_ns == (0, 0)
+
+
+def test_numbers_that_repeat_from_rank_to_rank_join_nothing_across() -> None:
+    traces = [rank_trace(rank, [100], [150]) for rank in (0, 1)]
+    merged = merge_traces(traces, (0, 0))
+    trace, links = merged.trace, TraceIndex(merged.trace).links
+    ranks = trace.tracks.rank[trace.slices.track]
+    linked = links.op_row != NO_ROW
+    assert np.count_nonzero(linked) == 2
+    rows = trace.device_work.slice_row[linked]
+    assert ranks[rows].tolist() == ranks[links.op_row[linked]].tolist() == [0, 1]
+    processes = {trace.strings[text] for text in trace.tracks.process_id.tolist()}
+    assert processes == {"100 (rank 0)", "0 (rank 0)", "100 (rank 1)", "0 (rank 1)"}
+    assert merged.slice_ends.tolist() == [4, 8]
+
+
+def test_a_late_rank_is_told_apart_from_a_slow_transfer() -> None:
+    """Rank 1 arrives 50 us late at the first; both take 20 us once all are there."""
+    one = rank_trace(0, [100, 300, 500], [170, 320, 520], base_time_ns=10**18)
+    other = rank_trace(1, [150, 300, 500], [170, 320, 520], base_time_ns=10**18)
+    index = TraceIndex(merge_traces([one, other], aligned(one, other).shifts_ns).trace)
+    arrivals = list_arrivals(index, WHOLE)
+    assert arrivals.column("skew_ns").values.tolist() == [50_000, 0, 0]
+    assert arrivals.column("transfer_ns").values.tolist() == [20_000, 20_000, 20_000]
+    assert arrivals.column("last_rank").value(0) == 1
+    assert len(arrivals.rows_of(0)) == 2
+    ranks = summarize_stragglers(index, WHOLE)
+    assert ranks.column("rank").values.tolist() == [0, 1]
+    assert ranks.column("waiting_ns").values.tolist() == [50_000, 0]
+    assert ranks.column("caused_ns").values.tolist() == [0, 50_000]
+    assert ranks.column("mean_lateness_ns").values.tolist() == [0, 16_666]
+
+
+@pytest.mark.parametrize("summarize", [list_arrivals, summarize_stragglers])
+def test_one_rank_alone_says_what_to_open(summarize: Any) -> None:
+    table = summarize(TraceIndex(rank_trace(0, [100], [150])), WHOLE)
+    assert len(table) == 0
+    assert "several ranks" in table.empty
+
+
+@pytest.mark.parametrize("summarize", [list_arrivals, summarize_stragglers])
+def test_ranks_that_share_nothing_say_so(summarize: Any) -> None:
+    merged = merge_traces([rank_trace(0, [100], [150]), rank_trace(1, [], [])], (0, 0))
+    table = summarize(TraceIndex(merged.trace), WHOLE)
+    assert len(table) == 0
+    assert "equally often" in table.empty
