@@ -9,12 +9,13 @@ from __future__ import annotations
 import codecs
 import os
 import zlib
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, Final
 
 from core.errors import DashboardError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from io import FileIO
     from pathlib import Path
 
     from core.readers.torch_trace.raw import Oddities
@@ -40,10 +41,39 @@ class Container:
         Raises:
             OSError: It cannot be opened.
         """
-        self._file: BinaryIO = path.open("rb", buffering=0)
+        self._file: FileIO = path.open("rb", buffering=0)
         self._oddities = oddities
         self.packed_bytes = os.fstat(self._file.fileno()).st_size
         self.read_bytes = 0
+
+        self._text: Iterator[bytes] | None = None
+        self._rest = memoryview(b"")
+        self._is_plain = False
+
+    def fill(self, room: memoryview) -> int:
+        """Puts the next bytes of the text into ``room`` and returns how many; 0 at the end.
+
+        Text that lies in the file as it is, is read without a copy. Not to be mixed with ``blocks``.
+
+        Raises:
+            OSError, DashboardError: As ``blocks``.
+        """
+        if self._text is None:
+            self._text = self.blocks()
+            head = self._file.read(3)
+            self._file.seek(0)
+            marks = (_GZIP, codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+            self._is_plain = not head.startswith(marks)
+        if self._is_plain:
+            count = self._file.readinto(room) or 0
+            self.read_bytes += count
+            return count
+        if not self._rest:
+            self._rest = memoryview(next(self._text, b""))
+        count = min(len(self._rest), len(room))
+        room[:count] = self._rest[:count]
+        self._rest = self._rest[count:]
+        return count
 
     def close(self) -> None:
         """Closes the file."""

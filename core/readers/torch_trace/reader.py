@@ -19,7 +19,7 @@ import numpy as np
 from core.errors import DashboardError
 from core.files import printable
 from core.readers.torch_trace.assemble import Assembly
-from core.readers.torch_trace.container import Container
+from core.readers.torch_trace.container import BLOCK_BYTES, Container
 from core.readers.torch_trace.finish import finish
 from core.readers.torch_trace.one_by_one import SingleEvents
 from core.readers.torch_trace.outline import WHAT_TO_EXPORT, Outline, find_events, read_keys, trace_facts
@@ -29,8 +29,10 @@ from core.readers.torch_trace.scan import Reason, ScanResult, find_boundary, sca
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from concurrent.futures import Executor
     from pathlib import Path
 
+    from core.tables.columns import Uint8
     from core.tables.trace import Trace
 
 _LOOK_BACK_BYTES: Final = 2**18
@@ -62,8 +64,9 @@ def read_trace(
             f"{name} cannot be opened: {error.strerror or error}.", "Check the path and its permissions."
         ) from error
     try:
-        with ThreadPoolExecutor(threads or os.cpu_count() or 1) as executor:
-            trace = _Reading(container, oddities, executor, progress).read(path.name)
+        count = threads or os.cpu_count() or 1
+        with ThreadPoolExecutor(count) as executor:
+            trace = _Reading(container, oddities, executor, count, progress).read(path.name)
         return replace(trace, problems=problems_of(oddities, path))
     except OSError as error:
         raise DashboardError(
@@ -75,16 +78,28 @@ def read_trace(
 
 
 class _Chunk(NamedTuple):
-    """Text between two guessed boundaries; ``text`` holds one byte more, the next event's brace."""
+    """Text between two guessed boundaries.
 
-    text: bytes
+    Attributes:
+        buffer: (n,) uint8, the text; if it is not the last, and one byte more: the brace of the next event.
+        base: Place of ``buffer[0]`` in the text.
+        last: Whether nothing follows.
+        begin: Where in the buffer the events begin.
+        memory: What ``buffer`` is a part of, to be used again.
+    """
+
+    buffer: Uint8
     base: int
     last: bool
-    begin: int = 0
+    begin: int
+    memory: Uint8
 
     @property
     def end(self) -> int:
-        return len(self.text) if self.last else len(self.text) - 1
+        return len(self.buffer) if self.last else len(self.buffer) - 1
+
+    def text(self, start: int, end: int) -> bytes:
+        return self.buffer[start:end].tobytes()
 
 
 class _Reading:
@@ -92,14 +107,14 @@ class _Reading:
         self,
         container: Container,
         oddities: Oddities,
-        executor: ThreadPoolExecutor,
+        executor: Executor,
+        threads: int,
         progress: Callable[[int, int], None] | None,
     ) -> None:
         self._container = container
-        self._blocks = container.blocks()
         self._oddities = oddities
         self._executor = executor
-        self._threads = executor._max_workers
+        self._threads = threads
         self._progress = progress
         self._assembly = Assembly(oddities)
         self._singles = SingleEvents(oddities)
@@ -110,70 +125,91 @@ class _Reading:
         self._tail: list[bytes] = []
         self._tail_bytes = 0
         self._closed = False
+        # Memory that was used once is in the cache and costs no page faults: it goes round.
+        self._free: list[Uint8] = []
 
     def read(self, name: str) -> Trace:
-        text, base = self._find_events()
+        memory, begin, filled = self._find_events()
         waiting: deque[tuple[_Chunk, Future[ScanResult]]] = deque()
-        for chunk in self._chunks(text, base):
+        for chunk in self._chunks(memory, begin, filled):
             waiting.append((chunk, self._executor.submit(_scan, chunk)))
             while len(waiting) > self._threads + 1:
                 self._take(*waiting.popleft())
         while waiting:
             self._take(*waiting.popleft())
         self._read_tail()
+        self._free.clear()
         event_count = self._event_count + self._singles.event_count
         facts = trace_facts(self._outline, self._container.packed_bytes, self._text_bytes, event_count)
         self._refuse_what_is_no_event(event_count)
         return finish(name, self._assembly, self._singles, facts, self._oddities)
 
-    def _next_block(self) -> bytes:
-        block = next(self._blocks, b"")
-        self._text_bytes += len(block)
+    def _fill(self, memory: Uint8, filled: int) -> int:
+        """Reads more text into the memory behind what is filled; returns how much, 0 at the end."""
+        count = self._container.fill(memory[filled : filled + BLOCK_BYTES].data)
+        self._text_bytes += count
         if self._progress is not None:
             self._progress(self._container.read_bytes, self._container.packed_bytes)
-        return block
+        return count
 
-    def _find_events(self) -> tuple[bytes, int]:
-        """Returns the text from the ``[`` of the events on as far as it is read, and its place."""
-        head = b""
-        wanted = 1
+    def _find_events(self) -> tuple[Uint8, int, int]:
+        """Returns memory with the start of the text, where the ``[`` of the events is, and how full it is."""
+        memory = _memory(2 * BLOCK_BYTES)
+        filled = tried = 0
         while True:
-            block = self._next_block()
-            head += block
+            if filled == len(memory):
+                memory = _larger(memory, filled)
+            count = self._fill(memory, filled)
+            filled += count
             # Twice as much before each new try: a huge key before the events costs no squared time.
-            if block and len(head) < wanted and len(head) < _MOST_HEAD_BYTES:
+            if count and tried and filled < 2 * tried and filled < _MOST_HEAD_BYTES:
                 continue
-            at = find_events(head, not block or len(head) >= _MOST_HEAD_BYTES, self._outline)
+            complete = not count or filled >= _MOST_HEAD_BYTES
+            at = find_events(memory[:filled].tobytes(), complete, self._outline)
             if at is not None:
-                return head[at - 1 :], at - 1
-            wanted = 2 * len(head)
+                return memory, at - 1, filled
+            tried = filled
 
-    def _chunks(self, text: bytes, base: int) -> Iterator[_Chunk]:
-        searched = 0
-        begin = 1
-        while block := self._next_block():
-            text += block
-            if self._closed:
-                yield _Chunk(text + b"{", base, last=False)
-                base, text, searched = base + len(text), b"", 0
-                continue
-            cut = _boundary(text, searched)
-            if cut > 0:
-                yield _Chunk(text[: cut + 1], base, False, begin)
-                base, text, searched, begin = base + cut, text[cut:], 0, 0
+    def _chunks(self, memory: Uint8, start: int, filled: int) -> Iterator[_Chunk]:
+        """Cuts the text from ``memory[start]`` on, the ``[`` of the events."""
+        base, begin = start, 1
+        searched = start
+        while True:
+            cut = _boundary(memory[:filled], searched)
+            if cut > start:
+                rest = memory[cut:filled]
+                following = self._free.pop() if self._free else _memory(2 * BLOCK_BYTES)
+                if len(following) < len(rest) + BLOCK_BYTES:
+                    following = _memory(len(rest) + 2 * BLOCK_BYTES)
+                following[: len(rest)] = rest
+                yield _Chunk(memory[start : cut + 1], base, False, begin, memory)
+                base += cut - start
+                memory, start, filled, begin, searched = following, 0, len(rest), 0, 0
             else:
-                searched = max(len(text) - _LONGEST_BOUNDARY_BYTES, 0)
-        yield _Chunk(text, base, True, begin)
+                searched = max(filled - _LONGEST_BOUNDARY_BYTES, start)
+            if filled == len(memory):
+                memory = _larger(memory, filled)
+            count = self._fill(memory, filled)
+            if not count:
+                yield _Chunk(memory[start:filled], base, True, begin, memory)
+                return
+            filled += count
 
     def _take(self, chunk: _Chunk, scanned: Future[ScanResult]) -> None:
         """Uses the scan of the next chunk, or scans it again if it began in the wrong place."""
         if self._closed:
             scanned.cancel()
-            self._keep_tail(chunk.text[: chunk.end])
-            return
+            self._keep_tail(chunk.text(0, chunk.end))
+        else:
+            self._use(chunk, scanned)
+        if scanned.cancelled() or scanned.done():
+            self._free.append(chunk.memory)
+
+    def _use(self, chunk: _Chunk, scanned: Future[ScanResult]) -> None:
         if self._carry:
-            chunk = _Chunk(self._carry + chunk.text, chunk.base - len(self._carry), chunk.last)
             scanned.cancel()
+            whole = np.frombuffer(self._carry + chunk.buffer.tobytes(), np.uint8)
+            chunk = _Chunk(whole, chunk.base - len(self._carry), chunk.last, 0, whole)
             result = _scan(chunk)
         else:
             result = scanned.result()
@@ -181,9 +217,9 @@ class _Reading:
         if result.reason == Reason.CLOSED:
             self._closed = True
             self._carry = b""
-            self._keep_tail(chunk.text[result.stopped : chunk.end])
+            self._keep_tail(chunk.text(result.stopped, chunk.end))
         else:
-            self._carry = chunk.text[result.stopped : chunk.end]
+            self._carry = chunk.text(result.stopped, chunk.end)
             if chunk.last and self._carry.strip():
                 self._oddities.add("cut_event", chunk.base + result.stopped)
 
@@ -192,9 +228,8 @@ class _Reading:
         self._event_count += len(events) + events.null_count
         self._assembly.add(events)
         for begin, end in events.left.tolist():
-            self._singles.add(chunk.text[begin - chunk.base : end - chunk.base], begin)
+            self._singles.add(chunk.text(begin - chunk.base, end - chunk.base), begin)
         for place in events.stray_commas.tolist():
-            # A comma behind the last event of an array that was never closed separates from what was cut off.
             self._oddities.add("stray_comma", place)
         if events.null_count:
             self._oddities.add("null_event", events.null_offset, events.null_count)
@@ -218,16 +253,24 @@ class _Reading:
             )
 
 
+def _memory(size: int) -> Uint8:
+    return np.empty(size, np.uint8)
+
+
+def _larger(memory: Uint8, filled: int) -> Uint8:
+    larger = _memory(2 * len(memory))
+    larger[:filled] = memory[:filled]
+    return larger
+
+
 def _scan(chunk: _Chunk) -> ScanResult:
-    buffer = np.frombuffer(chunk.text, np.uint8)
-    return scan_chunk(buffer, chunk.begin, chunk.end, chunk.base, chunk.last)
+    return scan_chunk(chunk.buffer, chunk.begin, chunk.end, chunk.base, chunk.last)
 
 
-def _boundary(text: bytes, searched: int) -> int:
+def _boundary(text: Uint8, searched: int) -> int:
     """Returns where an event very probably begins near the end of the text, 0 if nowhere."""
-    buffer = np.frombuffer(text, np.uint8)
     for start in (max(len(text) - _LOOK_BACK_BYTES, searched), searched):
-        found = int(find_boundary(buffer, start))
+        found = int(find_boundary(text, start))
         if found > 0:
             return found
     return 0

@@ -13,6 +13,7 @@ import pytest
 from core.errors import DashboardError
 from core.readers.torch_trace import reader
 from core.readers.torch_trace.reader import read_trace
+from core.readers.torch_trace.scan import find_boundary
 from core.tables.columns import MISSING
 from core.tables.trace import SliceKind, Trace
 
@@ -269,7 +270,7 @@ def test_small_blocks_give_the_same_tables(
         event["args"] = {**event.get("args", {}), "list": [{"a": 1}, {"ph": 2}, {"ph": 3}], "text": "}, {"}
     data = document(events * 20, trailing={"a": [1, 2]})
     whole = read(tmp_path, data)
-    monkeypatch.setattr("core.readers.torch_trace.container.BLOCK_BYTES", block_bytes)
+    monkeypatch.setattr(reader, "BLOCK_BYTES", block_bytes)
     parts = read(tmp_path, data)
     assert parts.problems == whole.problems == ()
     assert parts.facts == whole.facts
@@ -323,7 +324,7 @@ def test_a_record_that_was_never_filled_in_does_not_stretch_the_time(tmp_path: P
     assert trace.slices.start_ns.max() == 310_000
 
 
-DEVICES = {
+DEVICES: dict[str, tuple[dict[str, Any], SliceKind]] = {
     "old schema": ({"cat": "Kernel", "pid": 0, "tid": "stream 7"}, SliceKind.KERNEL),
     "old copy": ({"cat": "Memcpy", "pid": 0, "tid": "stream 7"}, SliceKind.MEMCPY),
     "autograd profiler": ({"pid": "CUDA functions", "tid": 0}, SliceKind.KERNEL),
@@ -411,8 +412,8 @@ def test_a_wrong_guess_is_found_and_read_again(tmp_path: Path, monkeypatch: pyte
     """Whatever the guess says, the tables are those of the file."""
     data = document(healthy_events() * 30)
     whole = read(tmp_path, data)
-    monkeypatch.setattr("core.readers.torch_trace.container.BLOCK_BYTES", 2048)
-    guess = reader.find_boundary
+    monkeypatch.setattr(reader, "BLOCK_BYTES", 2048)
+    guess = find_boundary
 
     def off_by_a_key(buffer: Any, start: int) -> int:
         found = guess(buffer, start)
