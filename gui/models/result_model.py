@@ -34,6 +34,7 @@ NO_NAME = "(no name)"
 ARROW_DOWN = " \N{DOWNWARDS ARROW}"
 ARROW_UP = " \N{UPWARDS ARROW}"
 _KEPT_ROWS = 4_096
+_SEARCHED_ROWS = 2_000
 _LONGEST_SHOWN = 400
 _TIP_LINE = 96
 _TIP_LINES = 12
@@ -140,6 +141,19 @@ class ResultModel(QAbstractTableModel):
         """Where a row of the table is shown, -1 if it is not."""
         found = np.flatnonzero(self.rows == row)
         return int(found[0]) if len(found) else -1
+
+    def identity(self, row: int) -> tuple[object, ...]:
+        """What tells a row from the others of its analysis: its texts, and numbers that name something."""
+        assert self._now is not None
+        columns = self._now.source.table.columns
+        return tuple(each.value(row) for each in columns if each.texts is not None or each.unit == "id")
+
+    def place_of_identity(self, identity: tuple[object, ...]) -> int:
+        """Where the row of an earlier table is now, -1 if it is nowhere or the table is long."""
+        if len(self._rows) > _SEARCHED_ROWS:
+            return -1
+        same = (place for place, row in enumerate(self._rows.tolist()) if self.identity(row) == identity)
+        return next(same, -1)
 
     def place_starting(self, start: str, after: int) -> int:
         """The next place, round the end, whose name begins with a text in any case; -1 for none."""

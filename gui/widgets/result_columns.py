@@ -6,8 +6,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from PySide6.QtCore import QObject, QTimer, Signal
-from PySide6.QtGui import QAction, QMouseEvent
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtGui import QAction, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QMenu
 
 from gui.models.result_model import ARROW_DOWN
@@ -28,7 +28,7 @@ SETTINGS_PAGE: Final = "tables"
 NAME_LEAST_PX: Final = 180
 _TEXT_MOST_PX = 220
 _LEAST_PX = 44
-_HEADER_ROOM_PX = 22
+_HEADER_ROOM_PX = 28
 _CATEGORY = "category"
 
 
@@ -299,6 +299,14 @@ class StayingMenu(QMenu):
     def __init__(self, title: str, parent: QWidget) -> None:
         super().__init__(title, parent)
         self.setToolTipsVisible(True)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+        """The same for the space bar; Enter closes."""
+        action: QAction | None = self.activeAction()
+        if event.key() == Qt.Key.Key_Space and action is not None and action.isCheckable():
+            action.setChecked(action.isChecked() != action.isEnabled())
+            return
+        super().keyPressEvent(event)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: N802
         """Sets a check without closing."""

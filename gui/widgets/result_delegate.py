@@ -25,8 +25,9 @@ if TYPE_CHECKING:
 
 Index = QModelIndex | QPersistentModelIndex
 
-PAD_PX: Final = 8
-EDGE_PAD_PX: Final = 12
+# As the style sheet pads the sections of a header, so that each stands over its cells.
+PAD_PX: Final = 11
+EDGE_PAD_PX: Final = 15
 SWATCH_ROOM_PX: Final = SWATCH_PX + 8
 BAR_PX: Final = 40
 BAR_GAP_PX: Final = 6

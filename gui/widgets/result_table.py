@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
-from PySide6.QtCore import QElapsedTimer, QItemSelection, QItemSelectionModel, QPoint, Qt, Signal
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
+from PySide6.QtCore import QItemSelection, QItemSelectionModel, QPoint, Qt, Signal
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QMenu, QStackedWidget, QTableView, QVBoxLayout, QWidget
 
 from core.errors import DashboardError
@@ -30,6 +30,7 @@ from gui.widgets.empty_state import EmptyState
 from gui.widgets.result_bar import ResultBar
 from gui.widgets.result_columns import ResultColumns, StayingMenu
 from gui.widgets.result_delegate import ResultDelegate
+from gui.widgets.result_view import MenuAsked, ResultView
 from gui.widgets.row_delegate import dress_table
 
 if TYPE_CHECKING:
@@ -59,6 +60,23 @@ class RowChosen:
     row: int
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Kept:
+    """The selection before the rows changed.
+
+    Attributes:
+        table: In which it was made.
+        rows: Selected rows of that table.
+        current: The row that keys move from, -1 for none.
+        identity: What that row is in any table of the same analysis.
+    """
+
+    table: ResultTable | None
+    rows: Int32
+    current: int
+    identity: tuple[object, ...]
+
+
 class ResultTableWidget(QWidget):
     """Shows a ``ResultTable``.
 
@@ -76,10 +94,9 @@ class ResultTableWidget(QWidget):
         super().__init__()
         self._tasks = tasks
         self._settled: ResultTable | None = None
-        self._kept: tuple[Int32, int] = (np.empty(0, np.int32), -1)
-        self._chosen_in: ResultTable | None = None
+        self._kept = _Kept(None, np.empty(0, np.int32), -1, ())
         self.model = ResultModel(tasks, self)
-        self.view = _ResultView(self.model)
+        self.view = ResultView(self.model)
         dress_table(self.view, theme)
         self._delegate = ResultDelegate(theme, self.model, self.view)
         self.view.setItemDelegate(self._delegate)
@@ -108,7 +125,6 @@ class ResultTableWidget(QWidget):
 
     def show_table(self, table: ResultTable) -> None:
         """Shows another table; filter, columns and sorting stay as the user left them for its name."""
-        self._remember_selection()
         self.model.show_table(table, self.columns.sort_for(table))
 
     def focus_filter(self) -> None:
@@ -153,8 +169,7 @@ class ResultTableWidget(QWidget):
         header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         header.customContextMenuRequested.connect(self._show_header_menu)
         header.sectionClicked.connect(self._sort_clicked)
-        self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.view.customContextMenuRequested.connect(self._show_menu)
+        self.view.menu_asked.connect(self._show_menu)
         self.view.activated.connect(lambda index: self._tell_activated(index.row()))
         self.view.selectionModel().currentRowChanged.connect(lambda now: self._tell_selected(now.row()))
         self.view.filter_asked.connect(self.focus_filter)
@@ -203,17 +218,25 @@ class ResultTableWidget(QWidget):
             self.columns.fit_name()
 
     def _remember_selection(self) -> None:
-        rows = self.selected_rows()
-        current = self.current_row()
-        self._kept = (rows[:_KEPT_SELECTION], -1 if current is None else current)
+        rows, current = self.selected_rows(), self.current_row()
+        self._kept = _Kept(
+            table=self.model.table,
+            rows=rows[:_KEPT_SELECTION],
+            current=-1 if current is None else current,
+            identity=() if current is None else self.model.identity(current),
+        )
 
     def _restore_selection(self) -> None:
-        rows, current = self._kept
-        if self.model.table is not self._chosen_in:
-            rows, current = np.empty(0, np.int32), -1
-        self._chosen_in = self.model.table
-        places = np.flatnonzero(np.isin(self.model.rows, rows)) if len(rows) else np.empty(0, np.int64)
-        self._select_places(places, self.model.place_of(current) if current >= 0 else -1)
+        kept, table = self._kept, self.model.table
+        if kept.table is None or table is None or kept.current < 0:
+            return
+        if kept.table is table:
+            places = np.flatnonzero(np.isin(self.model.rows, kept.rows))
+            self._select_places(places, self.model.place_of(kept.current))
+        elif kept.table.name == table.name:
+            # The same analysis of another range: what was looked at stays selected, with its new figures.
+            place = self.model.place_of_identity(kept.identity)
+            self._select_places(np.array([place] if place >= 0 else [], np.int64), place)
 
     def _select_places(self, places: np.ndarray, current: int) -> None:
         selection = QItemSelection()
@@ -299,9 +322,8 @@ class ResultTableWidget(QWidget):
         menu.addMenu(columns)
         return menu
 
-    def _show_menu(self, at: QPoint) -> None:
-        index = self.view.indexAt(at)
-        self.menu(index.row(), index.column()).popup(self.view.viewport().mapToGlobal(at))
+    def _show_menu(self, asked: MenuAsked) -> None:
+        self.menu(asked.place, asked.column).popup(asked.at)
 
     # --- copy and export
 
@@ -355,60 +377,6 @@ class ResultTableWidget(QWidget):
             failed=self.failed.emit,
             key=f"write {path}",
         )
-
-
-class _ResultView(QTableView):
-    """Keys of the table.
-
-    Signals:
-        filter_asked: The key that goes to the filter field.
-        copy_asked: Ctrl+C.
-        resized: The room for columns has changed.
-    """
-
-    filter_asked = Signal()
-    copy_asked = Signal()
-    resized = Signal()
-
-    def __init__(self, model: ResultModel) -> None:
-        super().__init__()
-        self._rows = model
-        self._typed = ""
-        self._since_typed = QElapsedTimer()
-        self.setModel(model)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
-        """The filter, copy, and the first and the last row."""
-        moves = {Qt.Key.Key_Home: 0, Qt.Key.Key_End: self._rows.rowCount() - 1}
-        plain = event.modifiers() == Qt.KeyboardModifier.NoModifier
-        if event.matches(QKeySequence.StandardKey.Copy):
-            self.copy_asked.emit()
-        elif event.text() == "/":
-            self.filter_asked.emit()
-        elif plain and event.key() in moves and self._rows.rowCount():
-            self._go_to(moves[Qt.Key(event.key())])
-        else:
-            super().keyPressEvent(event)
-
-    def keyboardSearch(self, search: str) -> None:  # noqa: N802
-        """Goes to the next name that begins with what was typed."""
-        interval_ms = QGuiApplication.styleHints().keyboardInputInterval()
-        again = self._since_typed.isValid() and self._since_typed.elapsed() < interval_ms
-        self._since_typed.restart()
-        self._typed = self._typed + search if again else search
-        current = self.currentIndex().row()
-        place = self._rows.place_starting(self._typed, max(current, 0) if again else current + 1)
-        if place >= 0:
-            self._go_to(place)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
-        """Lets the name column take what is there."""
-        super().resizeEvent(event)
-        self.resized.emit()
-
-    def _go_to(self, place: int) -> None:
-        self.selectRow(place)
-        self.scrollTo(self._rows.index(place, max(self._rows.name_column, 0)))
 
 
 def _runs(places: np.ndarray) -> list[tuple[int, int]]:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QColor, QGuiApplication
+from PySide6.QtGui import QColor, QContextMenuEvent, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QFileDialog, QMenu, QPushButton
+from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QPushButton
 
 from core.tables.columns import MISSING, NO_ROW
 from core.tables.result import Column, ResultTable
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from core.errors import DashboardError
     from gui.tasks import Tasks
     from gui.theme import ThemeController
+
+OFFSCREEN_MENU = pytest.mark.qt_log_ignore(r"^This plugin does not support ")
+"""Let a menu open on the offscreen platform, which cannot give it the keyboard."""
 
 NAMES = ("gemm_NT", "ncclAllReduce", "=1+1", "gemm_NN", "<b>bold</b>", "copy\nto host")
 CATEGORIES = ("GEMM", "Communication", "Other", "GEMM", "Other", "Memcpy")
@@ -228,6 +231,50 @@ def test_selection_follows_its_rows_through_filter_and_sort(shown: ResultTableWi
     assert shown.current_row() == 5
     shown.bar.field.setText("gemm")
     assert shown.selected_rows().tolist() == []
+
+
+def test_the_selected_row_stays_selected_in_the_next_answer_of_its_analysis(shown: ResultTableWidget) -> None:
+    shown.select_rows([1])
+    told: list[RowChosen] = []
+    shown.selected.connect(told.append)
+    table = kernels()
+    shown.show_table(table)
+    assert [(each.table, each.row) for each in told] == [(table, 1)]
+    assert shown.selected_rows().tolist() == [1]
+    shown.show_table(kernels("operators"))
+    assert shown.selected_rows().tolist() == []
+
+
+@OFFSCREEN_MENU
+@pytest.mark.parametrize("key", ["menu", "shift"])
+def test_the_menu_opens_by_key_at_the_current_row(shown: ResultTableWidget, key: str) -> None:
+    shown.select_rows([3])
+    shown.view.setFocus()
+    if key == "shift":
+        QTest.keyClick(shown.view, Qt.Key.Key_F10, Qt.KeyboardModifier.ShiftModifier)
+    else:
+        far = QPoint(300, 300)
+        event = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, far, shown.view.mapToGlobal(far))
+        QApplication.sendEvent(shown.view, event)
+    menu = QApplication.activePopupWidget()
+    assert isinstance(menu, QMenu)
+    next(action for action in menu.actions() if action.text() == "Copy cell").trigger()
+    menu.close()
+    assert clipboard() == "gemm_NN"
+
+
+@OFFSCREEN_MENU
+def test_the_columns_menu_stays_open_while_columns_are_chosen(shown: ResultTableWidget) -> None:
+    menu = shown._columns_menu
+    menu.popup(shown.mapToGlobal(QPoint(0, 0)))
+    share = next(action for action in menu.actions() if action.text() == "Share")
+    QTest.mouseClick(menu, Qt.MouseButton.LeftButton, pos=menu.actionGeometry(share).center())
+    assert shown.columns.visible_keys() == ("name", "category", "sum_ns")
+    menu.setActiveAction(share)
+    QTest.keyClick(menu, Qt.Key.Key_Space)
+    assert menu.isVisible()
+    assert shown.columns.visible_keys() == ("name", "category", "sum_ns", "share_pct")
+    menu.close()
 
 
 def test_enter_activates_the_row_of_the_table(shown: ResultTableWidget) -> None:

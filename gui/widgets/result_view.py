@@ -1,0 +1,100 @@
+"""The rows of a result table as keys and the pointer reach them; what is done about it is not here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QElapsedTimer, QPoint, Qt, Signal
+from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
+from PySide6.QtWidgets import QTableView
+
+if TYPE_CHECKING:
+    from gui.models.result_model import ResultModel
+
+
+@dataclass(frozen=True, slots=True)
+class MenuAsked:
+    """Where a context menu is wanted.
+
+    Attributes:
+        place: Of the cell, -1 beside the rows.
+        column: Of the cell.
+        at: On the screen.
+    """
+
+    place: int
+    column: int
+    at: QPoint
+
+
+class ResultView(QTableView):
+    """Keys of the table.
+
+    Signals:
+        filter_asked: The key that goes to the filter field.
+        copy_asked: Ctrl+C.
+        menu_asked: ``MenuAsked``: a right click, or the menu key.
+        resized: The room for columns has changed.
+    """
+
+    filter_asked = Signal()
+    copy_asked = Signal()
+    menu_asked = Signal(object)
+    resized = Signal()
+
+    def __init__(self, model: ResultModel) -> None:
+        super().__init__()
+        self._rows = model
+        self._typed = ""
+        self._since_typed = QElapsedTimer()
+        self.setModel(model)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
+        """The filter, copy, and the first and the last row."""
+        moves = {Qt.Key.Key_Home: 0, Qt.Key.Key_End: self._rows.rowCount() - 1}
+        plain = event.modifiers() == Qt.KeyboardModifier.NoModifier
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self.copy_asked.emit()
+        elif event.key() == Qt.Key.Key_F10 and event.modifiers() == Qt.KeyboardModifier.ShiftModifier:
+            # Qt knows the menu key, but not what stands for it on keyboards without one.
+            self._ask_menu_by_key()
+        elif event.text() == "/":
+            self.filter_asked.emit()
+        elif plain and event.key() in moves and self._rows.rowCount():
+            self._go_to(moves[Qt.Key(event.key())])
+        else:
+            super().keyPressEvent(event)
+
+    def keyboardSearch(self, search: str) -> None:  # noqa: N802
+        """Goes to the next name that begins with what was typed."""
+        interval_ms = QGuiApplication.styleHints().keyboardInputInterval()
+        again = self._since_typed.isValid() and self._since_typed.elapsed() < interval_ms
+        self._since_typed.restart()
+        self._typed = self._typed + search if again else search
+        current = self.currentIndex().row()
+        place = self._rows.place_starting(self._typed, max(current, 0) if again else current + 1)
+        if place >= 0:
+            self._go_to(place)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:  # noqa: N802
+        """Tells which cell is meant; for the key it is the current one, wherever the pointer is."""
+        if event.reason() == QContextMenuEvent.Reason.Keyboard:
+            self._ask_menu_by_key()
+            return
+        index = self.indexAt(event.pos())
+        self.menu_asked.emit(MenuAsked(index.row(), index.column(), event.globalPos()))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        """Lets the name column take what is there."""
+        super().resizeEvent(event)
+        self.resized.emit()
+
+    def _ask_menu_by_key(self) -> None:
+        index = self.currentIndex()
+        at = self.viewport().mapToGlobal(self.visualRect(index).bottomLeft())
+        self.menu_asked.emit(MenuAsked(index.row(), index.column(), at))
+
+    def _go_to(self, place: int) -> None:
+        self.selectRow(place)
+        self.scrollTo(self._rows.index(place, max(self._rows.name_column, 0)))
