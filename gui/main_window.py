@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QByteArray, QPoint, QSize, Qt, QTimer, QUrl
 from PySide6.QtGui import QCloseEvent, QDesktopServices, QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QStackedWidget, QToolBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QMainWindow,
+    QMenu,
+    QSizePolicy,
+    QStackedWidget,
+    QToolBar,
+    QVBoxLayout,
+    QWidget,
+)
 
 from core.errors import DashboardError
 from core.runs.manifest import MANIFEST_NAME
@@ -203,6 +212,8 @@ class MainWindow(QMainWindow):
         page = next(entry for entry in PAGES if entry.name == name).load()(self.context)
         self._pages[name] = page
         self._parts[name] = (page.inspector(), page.inspector_head())
+        # A hidden page has no say in how small the window's middle can be: docks would give way to it.
+        page.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Ignored)
         self._stack.addWidget(page)
         page.subtitle_changed.connect(self._show_title)
         page.tab_text_changed.connect(lambda index, text: self._rename_tab(page, index, text))

@@ -50,13 +50,15 @@ def row_of_run(run: RunSummary) -> RecentRow:
     ranks = "1 rank" if run.ranks == 1 else f"{run.ranks} ranks"
     where = {"cpu": ", CPU", "cuda": ", GPU"}.get(run.device, "")
     took = "" if run.ended_ns is None else f" after {format_duration_ns(run.ended_ns - run.started_ns)}"
+    # Of a run that ended well there is nothing to say that others of its title would not say too.
+    said = printable(run.summary.strip().partition("\n")[0])
     return RecentRow(
         path=run.path,
         is_run=True,
         name=printable(run.title),
         icon="activity",
         kind=f"Run, {ranks}{where}",
-        result=printable(run.summary.splitlines()[0]) if run.summary.strip() else f"{word}{took}",
+        result=f"{word}{took}" if run.status == "done" or not said else said,
         result_icon=icon,
         level=level,
         t_ns=run.started_ns,

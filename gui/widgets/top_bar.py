@@ -128,8 +128,8 @@ class TopBar(QWidget):
         layout.setSpacing(8)
         layout.addWidget(menu_place)
         layout.addWidget(self._title)
+        # All room that is left is the subtitle's: in a narrow window every letter of it counts.
         layout.addWidget(self._subtitle, 1)
-        layout.addStretch(1)
         for widget in (self._search, self._pill, self._launch, self._capture, self._stop):
             layout.addWidget(widget)
         layout.addWidget(self._theme_button)

@@ -244,6 +244,8 @@ def test_runs_of_one_title_are_told_apart(tmp_path: Path) -> None:
         size_bytes=1,
     )
     assert (row_of_run(run).kind, row_of_run(run).result) == ("Run, 4 ranks, GPU", "Stopped after 2 min 14 s")
+    done = replace(run, status="done", summary="All 4 ranks ended with exit code 0.")
+    assert row_of_run(done).result == "Done after 2 min 14 s"
     going_on = row_of_run(replace(run, ranks=1, device="cpu", status="running", ended_ns=None))
     assert (going_on.kind, going_on.result) == ("Run, 1 rank, CPU", "Running")
 

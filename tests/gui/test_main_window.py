@@ -146,6 +146,17 @@ def test_docks_have_the_measures_of_the_design_and_come_back(qtbot: QtBot, windo
 
 
 @pytest.mark.usefixtures("run_shown")
+def test_the_log_keeps_its_lines_in_the_smallest_window(qtbot: QtBot, window: MainWindow) -> None:
+    window.resize(1280, 800)
+    qtbot.waitUntil(lambda: window.docks.log.height() == 136)
+    window.resize(960, 600)
+    qtbot.waitUntil(lambda: window.height() == 600)
+    qtbot.wait(50)
+    assert window.docks.log.height() == 136
+    assert window.page.height() >= 350
+
+
+@pytest.mark.usefixtures("run_shown")
 def test_the_inspector_never_gets_too_narrow_to_be_read(qtbot: QtBot, window: MainWindow) -> None:
     window.resize(1280, 800)
     qtbot.waitUntil(partial(has_sizes, window.docks, (304, 136)))
