@@ -33,6 +33,7 @@ LARGE_ROWS: Final = 20_000
 NO_NAME = "(no name)"
 ARROW_DOWN = " \N{DOWNWARDS ARROW}"
 ARROW_UP = " \N{UPWARDS ARROW}"
+_FULL_NAME = "full_name"
 _KEPT_ROWS = 4_096
 _SEARCHED_ROWS = 2_000
 _LONGEST_SHOWN = 400
@@ -72,6 +73,7 @@ class ResultModel(QAbstractTableModel):
         self._displays: tuple[ColumnDisplay, ...] = ()
         self._texts: dict[int, tuple[str, ...]] = {}
         self._name_column = -1
+        self._full_name_column = -1
         self._share_limits: dict[int, float] = {}
 
     @property
@@ -182,6 +184,14 @@ class ResultModel(QAbstractTableModel):
         assert self._now is not None
         return self._now.source.table.columns[column].value(int(self.rows[place]))
 
+    def full_text(self, place: int, column: int) -> str:
+        """The whole text of a cell; of a shortened name what it was shortened from."""
+        full = self.value(place, self._full_name_column) if column == self._name_column else None
+        if isinstance(full, str):
+            return full
+        value = self.value(place, column)
+        return value if isinstance(value, str) else self.cell(place, column)
+
     def share(self, place: int, column: int) -> float | None:
         """How long the bar of a share is, 0 to 1 of the largest; None where there is no bar."""
         limit = self._share_limits.get(column)
@@ -249,7 +259,9 @@ class ResultModel(QAbstractTableModel):
         value = self.value(place, column)
         if value is None:
             return tip_text(f"{self._column(column).help}\n{NOT_MEASURED}: not known for this row.".strip())
-        return tip_text(_folded_lines(value)) if isinstance(value, str) else None
+        if not isinstance(value, str):
+            return None
+        return tip_text(_folded_lines(self.full_text(place, column)))
 
     def _row_texts(self, row: int) -> tuple[str, ...]:
         assert self._now is not None
@@ -292,6 +304,8 @@ class ResultModel(QAbstractTableModel):
             self._displays = answer.source.displays
             self._texts.clear()
             self._name_column = _name_column(columns)
+            keys = [column.key for column in columns]
+            self._full_name_column = keys.index(_FULL_NAME) if _FULL_NAME in keys else self._name_column
             self._share_limits = {
                 place: _largest(column) for place, column in enumerate(columns) if _is_share(column)
             }

@@ -119,7 +119,8 @@ class ResultDelegate(QStyledItemDelegate):
             column = index.column()
             text = self._model.cell(index.row(), column)
             fits = self.cell_width_px(text, column) + EDGE_PAD_PX - PAD_PX <= option.rect.width()
-            if fits and text != NOT_MEASURED and not self._model.displays[column].numeric:
+            said = fits and text == self._model.full_text(index.row(), column)
+            if text != NOT_MEASURED and (said or self._numeric[column]):
                 QToolTip.hideText()
                 return True
         return super().helpEvent(event, view, option, index)

@@ -347,9 +347,7 @@ class ResultTableWidget(QWidget):
         )
 
     def _copy_cell(self, place: int, column: int) -> None:
-        value = self.model.value(place, column)
-        text = value if isinstance(value, str) else self.model.cell(place, column)
-        QGuiApplication.clipboard().setText(text)
+        QGuiApplication.clipboard().setText(self.model.full_text(place, column))
 
     def _ask_export(self, kind: TextKind) -> None:
         table = self.model.table

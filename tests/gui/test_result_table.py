@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import json
 from typing import TYPE_CHECKING
 
@@ -210,6 +211,28 @@ def test_names_are_literal_everywhere(shown: ResultTableWidget) -> None:
     tip = shown.model.data(shown.model.index(place, 0), Qt.ItemDataRole.ToolTipRole)
     assert "&lt;b&gt;bold" in tip
     assert shown.model.cell(shown.model.place_of(5), 0) == "copy\\nto host"
+
+
+def test_a_shortened_name_tells_and_copies_its_full_one(
+    make: Callable[[ResultTable], ResultTableWidget],
+) -> None:
+    full = "void at::native::gemm<float>(Params)"
+    widget = make(
+        ResultTable(
+            name="kernels",
+            title="Kernels",
+            columns=(
+                texts("name", "Kernel", ("gemm",)),
+                texts("full_name", "Full name", (full,), shown=False),
+            ),
+        )
+    )
+    tip = widget.model.data(widget.model.index(0, 0), Qt.ItemDataRole.ToolTipRole)
+    assert html.unescape(tip).find(full) >= 0
+    widget.menu(0, 0).actions()[0].trigger()
+    assert clipboard() == full
+    widget.bar.field.setText("native")
+    assert widget.bar.count.text() == "1 of 1"
 
 
 def test_what_is_missing_says_why(shown: ResultTableWidget) -> None:
