@@ -9,9 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from core.analyses.communication import list_collectives, summarize_communication
 from core.analyses.kernels import summarize_kernels
 from core.analyses.launches import list_launches
 from core.analyses.modules import summarize_modules
+from core.analyses.overlap import summarize_overlap
 from core.analyses.steps import summarize_steps
 from core.tables.selection import WHOLE, Selection
 
@@ -42,6 +44,9 @@ ANALYSES: Final[tuple[Analysis, ...]] = (
     Analysis("launches", "Launches", list_launches),
     Analysis("modules", "Modules", summarize_modules),
     Analysis("steps", "Steps", summarize_steps),
+    Analysis("overlap", "Overlap", summarize_overlap),
+    Analysis("communication", "Communication", summarize_communication),
+    Analysis("collectives", "Collectives", list_collectives),
 )
 
 
