@@ -33,8 +33,10 @@ if TYPE_CHECKING:
 
 _SAMPLE = 10_000
 _MOST_DECIMALS = 3
+_VANISHES = 0.01
 _MOST_SHOWN = 1e6
-"""A value this large in a column's unit asks for the next larger unit."""
+_TIME_ROOM = 10.0
+"""A time is written as up to 9,999 of a unit before the next one is taken: 1,204.0 \N{MICRO SIGN}s."""
 
 _MOMENTS = ("start_ns", "end_ns", "time_ns")
 """Keys of moments since the trace's start: fixed decimals, so that neighbours can be told apart."""
@@ -106,7 +108,8 @@ def display_of(column: Column) -> ColumnDisplay:
     if column.key in _MOMENTS:
         return ColumnDisplay(f"{column.title}, ms", numeric=True, kind="ns", scale=1e6, decimals=3)
     typical, largest = _magnitudes(column)
-    name, scale = _unit(_SCALES.get(column.unit, (("", 1.0),)), typical, largest)
+    room = _TIME_ROOM if column.unit == "ns" else 1.0
+    name, scale = _unit(_SCALES.get(column.unit, (("", 1.0),)), typical, largest, room)
     decimals = 0 if whole and scale == 1 else _decimals(typical / scale, largest / scale)
     header = f"{column.title}, {name}" if name else column.title
     return ColumnDisplay(header, numeric=True, kind=column.unit, scale=scale, decimals=decimals)
@@ -135,12 +138,18 @@ def _present(sample: Float64, column: Column) -> Float64:
     return sample[finite & (sample != MISSING)] if column.values.dtype == np.int64 else sample[finite]
 
 
-def _unit(scales: tuple[tuple[str, float], ...], typical: float, largest: float) -> tuple[str, float]:
+def _unit(
+    scales: tuple[tuple[str, float], ...], typical: float, largest: float, room: float
+) -> tuple[str, float]:
+    """The largest value has one digit before its point, up to four for a time.
+
+    A smaller unit stands in where a typical value would vanish beside an outlier.
+    """
     place = 0
-    while place + 1 < len(scales) and (
-        typical >= scales[place + 1][1] or largest >= scales[place][1] * _MOST_SHOWN
-    ):
+    while place + 1 < len(scales) and largest >= scales[place + 1][1] * room:
         place += 1
+    while place and typical < scales[place][1] * _VANISHES and largest < scales[place - 1][1] * _MOST_SHOWN:
+        place -= 1
     return scales[place]
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gui.widgets.result_delegate import ResultDelegate
 
 SETTINGS_PAGE: Final = "tables"
-NAME_LEAST_PX: Final = 180
+NAME_LEAST_PX: Final = 240
 _TEXT_MOST_PX = 220
 _LEAST_PX = 44
 _HEADER_ROOM_PX = 28

@@ -24,7 +24,8 @@ def shown(unit: Unit, values: list[int] | list[float]) -> tuple[str, list[str]]:
         ("ns", [36_240_000, 2_540_000, 20_000], "X, ms", ["36.24", "2.54", "0.02"]),
         ("ns", [369_800.0, 1_204_000.0, 1_900.0], "X, µs", ["369.8", "1,204.0", "1.9"]),
         ("ns", [12, 0, MISSING], "X, ns", ["12", "0", "n/a"]),
-        ("ns", [2_000_000, 3, -5_000_000], "X, ms", ["2.000", "<0.001", "\N{MINUS SIGN}5.000"]),
+        ("ns", [2_000_000, 3, -50_000_000], "X, ms", ["2.00", "<0.01", "\N{MINUS SIGN}50.00"]),
+        ("ns", [262_422_500, 176_800, 167_400], "X, ms", ["262.42", "0.18", "0.17"]),
         ("ns", [0, 0], "X, ns", ["0", "0"]),
         ("bytes", [2**31, 2**30, 2**29], "X, GiB", ["2.000", "1.000", "0.500"]),
         ("bytes", [4, 16], "X, bytes", ["4", "16"]),
@@ -47,6 +48,11 @@ def test_columns_read_in_one_unit(
 def test_a_few_long_ones_do_not_make_the_numbers_endless() -> None:
     header, texts = shown("ns", [5_000] * 9 + [2_000_000_000_000])
     assert (header, texts[0], texts[-1]) == ("X, s", "<0.001", "2,000.000")
+
+
+def test_typical_values_do_not_vanish_beside_an_outlier() -> None:
+    header, texts = shown("ns", [5_000] * 9 + [50_000_000_000])
+    assert (header, texts[0], texts[-1]) == ("X, ms", "0.005", "50,000.000")
 
 
 def test_a_moment_keeps_its_decimals_however_long_the_trace_is() -> None:
