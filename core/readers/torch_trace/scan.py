@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -28,17 +28,19 @@ from core.readers.torch_trace.scan_loop import (
     NULLS,
     PENDING,
     PLACE,
+    ROOM,
     STATE,
     VALUES,
     Columns,
     scan_events,
 )
-from core.readers.torch_trace.scan_strings import FLOW_SECRET, SECRET, place_again
+from core.readers.torch_trace.scan_strings import SECRET, place_again
 
 if TYPE_CHECKING:
     from core.tables.columns import Int32, Int64, Uint8
 
-_SECRETS: Final = np.stack([SECRET, FLOW_SECRET])
+
+T = TypeVar("T", bound=np.generic)
 
 
 class Reason(IntEnum):
@@ -74,56 +76,79 @@ def _shared_view(buffer: Uint8) -> Uint8:
     return view
 
 
-def _allocate(size: int) -> Columns:
-    """Returns columns with room for what ``size`` bytes of a usual trace hold."""
+@dataclass(slots=True)
+class _Room:
+    """The memory that the loop fills. It grows.
+
+    Attributes:
+        columns: What the events become.
+        texts: (3, t) int64: begin, end and hash of each text.
+        places: (power of two,) int32: ids of texts by their hash.
+    """
+
+    columns: Columns
+    texts: Int64
+    places: Int32
+
+    def tell(self, state: Int64) -> None:
+        """Writes into the state how much there is room for."""
+        state[ROOM + EVENTS] = len(self.columns.phase)
+        state[ROOM + VALUES] = len(self.columns.values)
+        state[ROOM + KNOWN] = self.texts.shape[1]
+        state[ROOM + LEFT] = self.columns.left.shape[1]
+        state[ROOM + COMMAS] = len(self.columns.commas)
+
+    def grow(self, state: Int64) -> None:
+        """Makes room in what is more than half full; what the loop has written stays."""
+        old = self.columns
+        events, values = int(state[EVENTS]), int(state[VALUES])
+        self.columns = Columns(
+            phase=_larger(old.phase, events),
+            numbers=_larger(old.numbers, events),
+            ids=_larger(old.ids, events),
+            slots=_larger(old.slots, values),
+            rows=_larger(old.rows, values),
+            values=_larger(old.values, values),
+            left=_larger(old.left, int(state[LEFT])),
+            commas=_larger(old.commas, int(state[COMMAS])),
+        )
+        known = int(state[KNOWN])
+        texts = _larger(self.texts, known)
+        if texts is not self.texts:
+            self.texts = texts
+            self.places = _empty_places(texts.shape[1])
+            place_again(texts[2, :known], self.places)
+
+
+def _larger(column: np.ndarray[Any, np.dtype[T]], used: int) -> np.ndarray[Any, np.dtype[T]]:
+    """Returns a column with twice the room and the same content; itself if less than half of it is used."""
+    capacity = column.shape[-1]
+    if 2 * used < capacity - MOST_FOUND:
+        return column
+    new = np.empty((*column.shape[:-1], 2 * capacity), column.dtype)
+    new[..., :used] = column[..., :used]
+    return new
+
+
+def _empty_places(texts: int) -> Int32:
+    return np.full(1 << (2 * texts - 1).bit_length(), -1, np.int32)
+
+
+def _allocate(size: int) -> _Room:
+    """Returns room for what ``size`` bytes of a usual trace hold."""
     events = size // 200 + 64
     texts = size // 1000 + 256
-    return Columns(
+    columns = Columns(
         phase=np.empty(events, np.uint8),
         numbers=np.empty((3, events), np.int64),
         ids=np.empty((4, events), np.int32),
         slots=np.empty(events * 5, np.uint8),
         rows=np.empty(events * 5, np.int32),
         values=np.empty(events * 5, np.int64),
-        texts=np.empty((3, texts), np.int64),
-        places=_places(texts),
         left=np.empty((2, size // 10_000 + 64), np.int64),
         commas=np.empty(64, np.int64),
     )
-
-
-def _places(texts: int) -> Int32:
-    return np.full(1 << (2 * texts - 1).bit_length(), -1, np.int32)
-
-
-def _grow(columns: Columns, state: Int64) -> Columns:
-    """Returns larger columns with the same content; those that are less than half full stay as they are."""
-
-    def larger(column: np.ndarray, used: int) -> np.ndarray:  # type: ignore[type-arg]
-        capacity = column.shape[-1]
-        if 2 * used < capacity - 128:
-            return column
-        new = np.empty((*column.shape[:-1], 2 * capacity), column.dtype)
-        new[..., :used] = column[..., :used]
-        return new
-
-    texts = larger(columns.texts, int(state[KNOWN]))
-    places = columns.places
-    if texts is not columns.texts:
-        places = _places(texts.shape[1])
-        place_again(texts, int(state[KNOWN]), places)
-    return Columns(
-        phase=larger(columns.phase, int(state[EVENTS])),
-        numbers=larger(columns.numbers, int(state[EVENTS])),
-        ids=larger(columns.ids, int(state[EVENTS])),
-        slots=larger(columns.slots, int(state[VALUES])),
-        rows=larger(columns.rows, int(state[VALUES])),
-        values=larger(columns.values, int(state[VALUES])),
-        texts=texts,
-        places=places,
-        left=larger(columns.left, int(state[LEFT])),
-        commas=larger(columns.commas, int(state[COMMAS])),
-    )
+    return _Room(columns, np.empty((3, texts), np.int64), _empty_places(texts))
 
 
 def _by_slot(columns: Columns, count: int) -> dict[Slot, Sparse]:
@@ -142,11 +167,11 @@ def _by_slot(columns: Columns, count: int) -> dict[Slot, Sparse]:
     return found
 
 
-def _finish(buffer: Uint8, columns: Columns, state: Int64) -> RawEvents:
+def _finish(buffer: Uint8, room: _Room, state: Int64) -> RawEvents:
     """Returns the filled part of the columns."""
-    events, known = int(state[EVENTS]), int(state[KNOWN])
+    events, columns = int(state[EVENTS]), room.columns
     data = memoryview(buffer)
-    begins, ends = columns.texts[:2, :known].tolist()
+    begins, ends = room.texts[:2, : state[KNOWN]].tolist()
     return RawEvents(
         phase=columns.phase[:events].copy(),
         time_ns=columns.numbers[0, :events].copy(),
@@ -196,17 +221,28 @@ def scan_chunk(buffer: Uint8, begin: int, end: int, base: int, last: bool) -> Sc
     state[PLACE] = begin
     state[PENDING] = _pending_at(text, begin)
     state[NULL_PLACE] = -1
-    notes = np.zeros(NOTES, np.int64)
-    found = np.zeros((3, MOST_FOUND), np.int64)
-    columns = _allocate(max(0, min(end, len(text)) - begin))
-    while True:
+    work = np.zeros(2 + NOTES + 3 * MOST_FOUND, np.int64)
+    work[:2] = SECRET
+    room = _allocate(max(0, min(end, len(text)) - begin))
+    stop = scan_loop.FULL
+    while stop == scan_loop.FULL:
+        room.tell(state)
         stop = scan_events(
-            text, end, base, last, EVENT_KEYS, ARGUMENT_KEYS, _SECRETS, notes, found, columns, state
+            text,
+            end,
+            base,
+            last,
+            EVENT_KEYS,
+            ARGUMENT_KEYS,
+            work,
+            room.columns,
+            room.texts,
+            room.places,
+            state,
         )
-        if stop != scan_loop.FULL:
-            break
-        columns = _grow(columns, state)
-    return ScanResult(_finish(text, columns, state), int(state[PLACE]), Reason(stop))
+        if stop == scan_loop.FULL:
+            room.grow(state)
+    return ScanResult(_finish(text, room, state), int(state[PLACE]), Reason(stop))
 
 
 def find_boundary(buffer: Uint8, start: int) -> int:

@@ -16,7 +16,9 @@ from core.readers.torch_trace.scan_text import (
     OPEN_OBJECT,
     OUT,
     QUOTE,
+    Text,
     closing_quote,
+    pointer,
     skip_space,
 )
 
@@ -30,16 +32,16 @@ _ID: Final = 47
 
 
 @compiled_part
-def _usual_key(buffer: Uint8, i: int) -> int:
+def _usual_key(text: Text, i: int) -> int:
     """Returns where in ``USUAL_KEYS`` the key stands whose opening quote is at ``i``, -1 if it is none."""
     start = 0
     while start < len(USUAL_KEYS):
         k = 1
         while USUAL_KEYS[start + k] != QUOTE:
             k += 1
-        same = i + k < len(buffer)
+        same = i + k < text.length
         for j in range(k + 1):
-            same = same and buffer[i + j] == USUAL_KEYS[start + j]
+            same = same and text.data[i + j] == USUAL_KEYS[start + j]
         if same:
             return start
         start += k + 1
@@ -47,16 +49,16 @@ def _usual_key(buffer: Uint8, i: int) -> int:
 
 
 @compiled_part
-def _last_before(buffer: Uint8, i: int, floor: int) -> int:
+def _last_before(text: Text, i: int, floor: int) -> int:
     """Returns the index of the last byte before ``i`` that is no white space, -1 if it lies before ``floor``."""
     i -= 1
-    while i >= floor and (buffer[i] in (32, 10, 13, 9)):
+    while i >= floor and (text.data[i] in (32, 10, 13, 9)):
         i -= 1
     return i if i >= floor else -1
 
 
 @compiled_part
-def begins_event(buffer: Uint8, i: int, floor: int) -> int:
+def begins_event(text: Text, i: int, floor: int) -> int:
     """Whether the ``{`` at ``i`` very probably begins an event that follows another.
 
     Args:
@@ -67,104 +69,109 @@ def begins_event(buffer: Uint8, i: int, floor: int) -> int:
     Returns:
         Where the first key stands in ``USUAL_KEYS``, -1 if it is no event.
     """
-    comma = _last_before(buffer, i, floor)
-    if comma < 0 or buffer[comma] != COMMA:
+    comma = _last_before(text, i, floor)
+    if comma < 0 or text.data[comma] != COMMA:
         return -1
-    end = _last_before(buffer, comma, floor)
-    if end < 0 or buffer[end] != CLOSE_OBJECT:
+    end = _last_before(text, comma, floor)
+    if end < 0 or text.data[end] != CLOSE_OBJECT:
         return -1
-    key = skip_space(buffer, i + 1)
-    if key >= len(buffer) or buffer[key] != QUOTE:
+    key = skip_space(text, i + 1)
+    if key >= text.length or text.data[key] != QUOTE:
         return -1
-    return _usual_key(buffer, key)
+    return _usual_key(text, key)
 
 
-@compiled_entry
-def next_event(buffer: Uint8, start: int) -> int:
+@compiled_part
+def _next_event(text: Text, start: int) -> int:
     """Returns the index of the first ``{`` behind ``}`` and a comma from ``start`` on that begins an event, or -1."""
-    for i in range(start, len(buffer)):
-        if buffer[i] == OPEN_OBJECT and begins_event(buffer, i, start) >= 0:
+    for i in range(start, text.length):
+        if text.data[i] == OPEN_OBJECT and begins_event(text, i, start) >= 0:
             return i
     return -1
 
 
 @compiled_part
-def _closes_array(buffer: Uint8, i: int) -> bool:
+def _closes_array(text: Text, i: int) -> bool:
     """Whether the ``]`` at ``i`` looks like the end of the array: then comes another key, the end or nothing."""
-    after = skip_space(buffer, i + 1)
-    if after < len(buffer) and buffer[after] == COMMA:
-        after = skip_space(buffer, after + 1)
-        if after < len(buffer) and buffer[after] == QUOTE:
-            end = closing_quote(buffer, after + 1)
-            return 0 <= end < after + 200 and end + 1 < len(buffer) and buffer[end + 1] == COLON
+    after = skip_space(text, i + 1)
+    if after < text.length and text.data[after] == COMMA:
+        after = skip_space(text, after + 1)
+        if after < text.length and text.data[after] == QUOTE:
+            end = closing_quote(text, after + 1)
+            return 0 <= end < after + 200 and end + 1 < text.length and text.data[end + 1] == COLON
         return False
-    return after >= len(buffer) or buffer[after] == CLOSE_OBJECT
+    return after >= text.length or text.data[after] == CLOSE_OBJECT
 
 
 @compiled_part
-def _cut(buffer: Uint8, start: int) -> int:
+def _cut(text: Text, start: int) -> int:
     """Returns the index behind the ``}`` before the next event or before the array's end, or ``OUT``."""
     array_end = -1
-    for i in range(start + 1, len(buffer)):
-        if buffer[i] == OPEN_OBJECT:
-            key = begins_event(buffer, i, start)
+    for i in range(start + 1, text.length):
+        if text.data[i] == OPEN_OBJECT:
+            key = begins_event(text, i, start)
             if key >= 0:
                 if key == _ID and array_end >= 0:
                     return array_end
-                return _last_before(buffer, _last_before(buffer, i, start), start) + 1
-        elif buffer[i] == CLOSE_LIST and array_end < 0:
-            brace = _last_before(buffer, i, start)
-            if brace > start and buffer[brace] == CLOSE_OBJECT and _closes_array(buffer, i):
+                return _last_before(text, _last_before(text, i, start), start) + 1
+        elif text.data[i] == CLOSE_LIST and array_end < 0:
+            brace = _last_before(text, i, start)
+            if brace > start and text.data[brace] == CLOSE_OBJECT and _closes_array(text, i):
                 array_end = brace + 1
     return array_end if array_end >= 0 else OUT
 
 
 @compiled_part
-def _spans_events(buffer: Uint8, start: int, end: int) -> bool:
-    """Whether a string's content looks like what stands between two events: then its quotes are the wrong ones."""
-    for i in range(start, end):
-        if buffer[i] == OPEN_OBJECT or buffer[i] == CLOSE_LIST:
-            before = _last_before(buffer, i, start)
-            if before >= 0 and buffer[before] == COMMA and buffer[i] == OPEN_OBJECT:
-                before = _last_before(buffer, before, start)
-            elif buffer[i] == OPEN_OBJECT:
-                continue
-            if before >= 0 and buffer[before] == CLOSE_OBJECT:
-                return True
-    return False
+def _spans_events(text: Text, start: int, end: int) -> bool:
+    """Whether a string's content ends like what stands before an event or behind the last: its quotes are wrong."""
+    last = _last_before(text, end, start)
+    if last < 0:
+        return False
+    if text.data[last] == OPEN_OBJECT:
+        last = _last_before(text, last, start)
+        if last < 0 or text.data[last] != COMMA:
+            return False
+    elif text.data[last] == COMMA:
+        last = _last_before(text, last, start)
+        if last < 0 or text.data[last] != CLOSE_LIST:
+            return False
+    else:
+        return False
+    last = _last_before(text, last, start)
+    return last >= 0 and text.data[last] == CLOSE_OBJECT
 
 
 @compiled_part
-def _follows_value(buffer: Uint8, i: int) -> bool:
+def _follows_value(text: Text, i: int) -> bool:
     """Whether a comma, the end of the array or nothing comes from ``i`` on."""
-    after = skip_space(buffer, i)
-    return after >= len(buffer) or buffer[after] == COMMA or buffer[after] == CLOSE_LIST
+    after = skip_space(text, i)
+    return after >= text.length or text.data[after] == COMMA or text.data[after] == CLOSE_LIST
 
 
 @compiled_part
-def _balanced(buffer: Uint8, start: int) -> int:
+def _balanced(text: Text, start: int) -> int:
     """Returns the index behind the ``}`` that closes the object at ``start``, ``BAD`` if its brackets are not sane."""
     braces = 0
     brackets = 0
-    limit = len(buffer)
+    limit = text.length
     i = start
     while i < limit:
-        byte = buffer[i]
+        byte = text.data[i]
         if byte == QUOTE:
-            end = closing_quote(buffer, i + 1)
+            end = closing_quote(text, i + 1)
             if end < 0:
                 return OUT
-            if _spans_events(buffer, i + 1, end):
+            if _spans_events(text, i + 1, end):
                 return BAD
             i = end
         elif byte == OPEN_OBJECT:
             braces += 1
-            if limit == len(buffer) and begins_event(buffer, i, start) >= 0:
+            if limit == text.length and begins_event(text, i, start) >= 0:
                 limit = min(limit, i + DOUBT_BYTES)
         elif byte == CLOSE_OBJECT:
             braces -= 1
             if braces == 0:
-                return i + 1 if brackets == 0 and _follows_value(buffer, i + 1) else BAD
+                return i + 1 if brackets == 0 and _follows_value(text, i + 1) else BAD
         elif byte == OPEN_LIST:
             brackets += 1
         elif byte == CLOSE_LIST:
@@ -172,17 +179,23 @@ def _balanced(buffer: Uint8, start: int) -> int:
             if brackets < 0:
                 return BAD
         i += 1
-    return OUT if limit == len(buffer) else BAD
+    return OUT if limit == text.length else BAD
 
 
 @compiled_part
-def broken_end(buffer: Uint8, start: int) -> int:
+def broken_end(text: Text, start: int) -> int:
     """Returns the index behind the broken event that begins at ``start``, ``OUT`` if this buffer does not say.
 
     Where its brackets and quotes still add up it ends with them, otherwise
     before the next event or before the array's end.
     """
-    end = _balanced(buffer, start)
+    end = _balanced(text, start)
     if end >= 0:
         return end
-    return _cut(buffer, start)
+    return _cut(text, start)
+
+
+@compiled_entry
+def next_event(buffer: Uint8, start: int) -> int:
+    """``_next_event`` of an array."""
+    return _next_event(Text(pointer(buffer), len(buffer)), start)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import numpy as np
-
 from core.compiled import compiled_entry, compiled_part
 from core.readers.torch_trace.scan_break import broken_end
 from core.readers.torch_trace.scan_event import (
@@ -20,7 +18,7 @@ from core.readers.torch_trace.scan_event import (
     UNREAD,
     read_event,
 )
-from core.readers.torch_trace.scan_strings import Keys, intern
+from core.readers.torch_trace.scan_strings import Keys, Texts, intern
 from core.readers.torch_trace.scan_text import (
     BAD,
     CLOSE_LIST,
@@ -28,6 +26,8 @@ from core.readers.torch_trace.scan_text import (
     OPEN_LIST,
     OPEN_OBJECT,
     OUT,
+    Text,
+    pointer,
     skip_space,
     skip_strict,
 )
@@ -39,9 +39,10 @@ if TYPE_CHECKING:
 END, CLOSED, INCOMPLETE, FULL = 0, 1, 2, 3
 """Why the loop stopped. ``FULL``: a column has no room for one more event; it goes on with larger ones."""
 
-# Places in the (9,) int64 state of the loop.
+# Places in the (18,) int64 state of the loop; behind ROOM, in the same order, how much the columns hold.
 PLACE, PENDING, EVENTS, VALUES, KNOWN, LEFT, COMMAS, NULLS, NULL_PLACE = 0, 1, 2, 3, 4, 5, 6, 7, 8
-STATE: Final = 9
+ROOM: Final = 9
+STATE: Final = 18
 
 AT_START: Final = -2
 """Pending comma: none, and one would be stray, as no element came before."""
@@ -53,7 +54,7 @@ MOST_TEXTS: Final = 32
 
 
 class Columns(NamedTuple):
-    """What the loop fills. The capacity is the length of the last axis.
+    """What the loop fills: arrays outside of compiled code, bare pointers inside.
 
     Attributes:
         phase: (n,) uint8.
@@ -62,8 +63,6 @@ class Columns(NamedTuple):
         slots: (m,) uint8, slot of each value.
         rows: (m,) int32, its event.
         values: (m,) int64.
-        texts: (3, t) int64: begin, end, hash.
-        places: (power of two of at least 2 t,) int32.
         left: (2, k) int64: begin and end.
         commas: (s,) int64.
     """
@@ -74,63 +73,76 @@ class Columns(NamedTuple):
     slots: Uint8
     rows: Int32
     values: Int64
-    texts: Int64
-    places: Int32
     left: Int64
     commas: Int64
 
 
+class Tools(NamedTuple):
+    """What reading one event needs, besides its text.
+
+    Attributes:
+        own: The event's own keys.
+        keys: The known arguments.
+        secrets: Two multipliers of the hash of texts.
+        notes: Room for one event, see ``scan_event``.
+        found: Room for its arguments.
+    """
+
+    own: Keys
+    keys: Keys
+    secrets: Int64
+    notes: Int64
+    found: Int64
+
+
 @compiled_part
-def _has_room(columns: Columns, state: Int64) -> bool:
+def _has_room(state: Int64) -> bool:
     """Whether one more event fits, whatever it brings."""
     return (
-        state[EVENTS] < len(columns.phase)
-        and state[VALUES] + MOST_FOUND <= len(columns.values)
-        and state[KNOWN] + MOST_TEXTS <= columns.texts.shape[1]
-        and state[LEFT] < columns.left.shape[1]
-        and state[COMMAS] < len(columns.commas)
+        state[EVENTS] < state[ROOM + EVENTS]
+        and state[VALUES] + MOST_FOUND <= state[ROOM + VALUES]
+        and state[KNOWN] + MOST_TEXTS <= state[ROOM + KNOWN]
+        and state[LEFT] < state[ROOM + LEFT]
+        and state[COMMAS] < state[ROOM + COMMAS]
     )
 
 
 @compiled_part
-def _keep(
-    buffer: Uint8, offset: int, notes: Int64, found: Int64, columns: Columns, state: Int64, secret: Int64
-) -> None:
+def _keep(text: Text, offset: int, tools: Tools, columns: Columns, texts: Texts, state: Int64) -> None:
     """Writes the event that was just read behind the others."""
+    notes, found = tools.notes, tools.found
     row = state[EVENTS]
+    room = state[ROOM + EVENTS]
     state[EVENTS] = row + 1
     columns.phase[row] = notes[NOTE_PHASE]
-    columns.numbers[0, row] = notes[NOTE_TIME]
-    columns.numbers[1, row] = notes[NOTE_DURATION]
-    columns.numbers[2, row] = offset
+    columns.numbers[row] = notes[NOTE_TIME]
+    columns.numbers[room + row] = notes[NOTE_DURATION]
+    columns.numbers[2 * room + row] = offset
     known = state[KNOWN]
     for code in range(TEXTS):
-        text = NO_ROW
+        value = NO_ROW
         if notes[code] >= 0:
-            text = intern(
-                buffer, notes[code], notes[ENDS + code], columns.texts, columns.places, secret, known
-            )
-            known = max(known, text + 1)
-        columns.ids[code, row] = text
+            value = intern(text, notes[code], notes[ENDS + code], texts, tools.secrets, known)
+            known = max(known, value + 1)
+        columns.ids[code * room + row] = value
     at = state[VALUES]
     for k in range(notes[FOUND]):
-        value = found[1, k]
-        if found[2, k] >= 0:
-            value = intern(buffer, value, found[2, k], columns.texts, columns.places, secret, known)
+        value = found[MOST_FOUND + k]
+        if found[2 * MOST_FOUND + k] >= 0:
+            value = intern(text, value, found[2 * MOST_FOUND + k], texts, tools.secrets, known)
             known = max(known, value + 1)
-        columns.slots[at] = found[0, k]
-        columns.rows[at] = row
-        columns.values[at] = value
-        at += 1
-    state[VALUES] = at
+        columns.slots[at + k] = found[k]
+        columns.rows[at + k] = row
+        columns.values[at + k] = value
+    state[VALUES] = at + notes[FOUND]
     state[KNOWN] = known
 
 
 @compiled_part
 def _leave(columns: Columns, state: Int64, begin: int, end: int) -> None:
     """Notes the span of an event that is to be read alone."""
-    columns.left[0, state[LEFT]] = begin
-    columns.left[1, state[LEFT]] = end
+    columns.left[state[LEFT]] = begin
+    columns.left[state[ROOM + LEFT] + state[LEFT]] = end
     state[LEFT] += 1
 
 
@@ -145,26 +157,26 @@ def _note_comma(columns: Columns, state: Int64, i: int, base: int) -> None:
 
 
 @compiled_part
-def _skip_element(buffer: Uint8, i: int) -> int:
+def _skip_element(text: Text, i: int) -> int:
     """Returns the index behind an element that is no object: JSON, or whatever comes before the next separator."""
-    end = skip_strict(buffer, i)
+    end = skip_strict(text, i)
     if end != BAD:
         return end
     i += 1
-    n = len(buffer)
-    while i < n and buffer[i] not in (COMMA, OPEN_OBJECT, CLOSE_LIST, OPEN_LIST):
+    n = text.length
+    while i < n and text.data[i] not in (COMMA, OPEN_OBJECT, CLOSE_LIST, OPEN_LIST):
         i += 1
     return i
 
 
 @compiled_part
-def _other_element(buffer: Uint8, i: int, base: int, last: bool, state: Int64) -> int:
+def _other_element(text: Text, i: int, base: int, last: bool, state: Int64) -> int:
     """Counts an element that is no object. Returns the index behind it, ``OUT`` if it goes on in the next buffer."""
-    end = _skip_element(buffer, i)
+    end = _skip_element(text, i)
     if end == OUT:
         if not last:
             return OUT
-        end = len(buffer)
+        end = text.length
     if state[NULLS] == 0:
         state[NULL_PLACE] = base + i
     state[NULLS] += 1
@@ -173,41 +185,31 @@ def _other_element(buffer: Uint8, i: int, base: int, last: bool, state: Int64) -
 
 
 @compiled_part
-def _event_end(buffer: Uint8, i: int, read: int, last: bool) -> int:
+def _event_end(text: Text, i: int, read: int, last: bool) -> int:
     """Returns the index behind an event that could not be read as ``read`` says, ``OUT`` if more text is needed."""
     if read == OUT and not last:
         return OUT
-    end = broken_end(buffer, i)
+    end = broken_end(text, i)
     if end == OUT and last and read == BAD:
-        return len(buffer)
+        return text.length
     return end
 
 
 @compiled_part
 def _one_event(
-    buffer: Uint8,
-    i: int,
-    base: int,
-    last: bool,
-    notes: Int64,
-    found: Int64,
-    own: Keys,
-    keys: Keys,
-    secrets: Int64,
-    columns: Columns,
-    state: Int64,
+    text: Text, i: int, base: int, last: bool, tools: Tools, columns: Columns, texts: Texts, state: Int64
 ) -> int:
     """Reads the event at ``i`` and keeps it, or leaves it. Returns the index behind it, ``OUT``."""
-    end = read_event(buffer, i, notes, found, own, keys, secrets[1])
+    end = read_event(text, i, tools.notes, tools.found, tools.own, tools.keys)
     if end < 0:
-        end = _event_end(buffer, i, end, last)
+        end = _event_end(text, i, end, last)
         if end < 0:
             return OUT
         _leave(columns, state, base + i, base + end)
-    elif notes[UNREAD]:
+    elif tools.notes[UNREAD]:
         _leave(columns, state, base + i, base + end)
     else:
-        _keep(buffer, base + i, notes, found, columns, state, secrets[0])
+        _keep(text, base + i, tools, columns, texts, state)
     state[PENDING] = BEHIND_ELEMENT
     return end
 
@@ -232,18 +234,47 @@ def _close(columns: Columns, state: Int64, i: int, base: int) -> int:
     return CLOSED
 
 
+@compiled_part
+def _loop(
+    text: Text, end: int, base: int, last: bool, tools: Tools, columns: Columns, texts: Texts, state: Int64
+) -> int:
+    """The loop of ``scan_events``."""
+    i = state[PLACE]
+    while True:
+        i = skip_space(text, i)
+        if i >= text.length:
+            return _stop_without_element(text.length, last, state)
+        state[PLACE] = i
+        if not _has_room(state):
+            return FULL
+        if text.data[i] == CLOSE_LIST:
+            return _close(columns, state, i, base)
+        if text.data[i] == COMMA:
+            _note_comma(columns, state, i, base)
+            i += 1
+            continue
+        if i >= end:
+            return END
+        if text.data[i] == OPEN_OBJECT:
+            i = _one_event(text, i, base, last, tools, columns, texts, state)
+        else:
+            i = _other_element(text, i, base, last, state)
+        if i < 0:
+            return INCOMPLETE
+
+
 @compiled_entry
 def scan_events(
     buffer: Uint8,
     end: int,
     base: int,
     last: bool,
-    own: Keys,
-    keys: Keys,
-    secrets: Int64,
-    notes: Int64,
-    found: Int64,
+    own: tuple[Int64, Uint8],
+    keys: tuple[Int64, Uint8],
+    work: Int64,
     columns: Columns,
+    texts: Int64,
+    places: Int32,
     state: Int64,
 ) -> int:
     """Reads events from ``state[PLACE]`` on until ``end``, the array's end, the buffer's end or a full column.
@@ -253,35 +284,33 @@ def scan_events(
         end: Events that begin here or later are not read.
         base: Offset of ``buffer[0]`` in the whole text.
         last: Whether nothing follows this buffer.
-        own: The event's own keys.
+        own: The event's own keys, see ``Keys``.
         keys: The known arguments.
-        secrets: (2, 2) int64, multipliers of the hashes of texts and of flow ids.
+        work: (2 + 16 + 3 x 64,) int64: the multipliers of the hash, then room for one event.
         columns: Filled behind what they hold.
-        state: (9,) int64, where the loop is; goes in and comes back.
+        texts: (3, t) int64: begin, end and hash of each text.
+        places: (power of two of at least 2 t,) int32, see ``Texts``.
+        state: (9 + 9,) int64, where the loop is, and how much room each column has.
 
     Returns:
         ``END``, ``CLOSED``, ``INCOMPLETE`` or ``FULL``; ``state[PLACE]`` is where it stopped.
     """
-    n = len(buffer)
-    i = state[PLACE]
-    while True:
-        i = skip_space(buffer, i)
-        if i >= n:
-            return _stop_without_element(n, last, state)
-        state[PLACE] = i
-        if not _has_room(columns, state):
-            return FULL
-        if buffer[i] == CLOSE_LIST:
-            return _close(columns, state, i, base)
-        if buffer[i] == COMMA:
-            _note_comma(columns, state, i, base)
-            i += 1
-            continue
-        if i >= end:
-            return END
-        if buffer[i] == OPEN_OBJECT:
-            i = _one_event(buffer, i, base, last, notes, found, own, keys, secrets, columns, state)
-        else:
-            i = _other_element(buffer, i, base, last, state)
-        if i < 0:
-            return INCOMPLETE
+    tools = Tools(
+        Keys(pointer(own[0]), Text(pointer(own[1]), len(own[1]))),
+        Keys(pointer(keys[0]), Text(pointer(keys[1]), len(keys[1]))),
+        pointer(work),
+        pointer(work[2:]),
+        pointer(work[2 + NOTES :]),
+    )
+    bare = Columns(
+        pointer(columns.phase),
+        pointer(columns.numbers),
+        pointer(columns.ids),
+        pointer(columns.slots),
+        pointer(columns.rows),
+        pointer(columns.values),
+        pointer(columns.left),
+        pointer(columns.commas),
+    )
+    known = Texts(pointer(texts[0]), pointer(texts[1]), pointer(texts[2]), pointer(places), len(places) - 1)
+    return _loop(Text(pointer(buffer), len(buffer)), end, base, last, tools, bare, known, pointer(state))

@@ -11,10 +11,21 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from core.compiled import compiled_part
-from core.readers.torch_trace.scan_text import BAD, MINUS, NINE, OUT, PLUS, POINT, QUOTE, ZERO, skip_digits
+from core.readers.torch_trace.scan_text import (
+    BAD,
+    MINUS,
+    NINE,
+    OUT,
+    PLUS,
+    POINT,
+    QUOTE,
+    ZERO,
+    Text,
+    skip_digits,
+)
 
 if TYPE_CHECKING:
-    from core.tables.columns import Uint8
+    pass
 
 KEPT_DIGITS: Final = 19
 """Significant digits that always fit a uint64."""
@@ -40,7 +51,7 @@ ABSENT_VALUE: Final = 2
 
 @compiled_part
 def _digits(
-    buffer: Uint8, i: int, mantissa: np.uint64, kept: int, dropped: int, rest: int
+    text: Text, i: int, mantissa: np.uint64, kept: int, dropped: int, rest: int
 ) -> tuple[int, np.uint64, int, int, int]:
     """Adds the digits at ``i`` to a mantissa of at most ``KEPT_DIGITS`` digits.
 
@@ -48,9 +59,9 @@ def _digits(
         Index behind them, mantissa, how many digits it has (leading zeros apart), how many were dropped,
         the first dropped one.
     """
-    n = len(buffer)
-    while i < n and ZERO <= buffer[i] <= NINE:
-        digit = np.uint64(buffer[i] - ZERO)
+    n = text.length
+    while i < n and ZERO <= text.data[i] <= NINE:
+        digit = np.uint64(text.data[i] - ZERO)
         if kept < KEPT_DIGITS:
             mantissa = mantissa * _TEN + digit
             if mantissa != _NOUGHT:
@@ -64,17 +75,17 @@ def _digits(
 
 
 @compiled_part
-def _exponent(buffer: Uint8, i: int) -> tuple[int, int]:
+def _exponent(text: Text, i: int) -> tuple[int, int]:
     """Reads what follows ``e``. Returns the index behind it (``OUT``, ``BAD``) and the exponent, held within bounds."""
-    n = len(buffer)
+    n = text.length
     negative = False
-    if i < n and (buffer[i] == MINUS or buffer[i] == PLUS):
-        negative = buffer[i] == MINUS
+    if i < n and (text.data[i] == MINUS or text.data[i] == PLUS):
+        negative = text.data[i] == MINUS
         i += 1
     first = i
     value = 0
-    while i < n and ZERO <= buffer[i] <= NINE:
-        value = min(value * 10 + np.int64(buffer[i] - ZERO), _MOST_EXPONENT)
+    while i < n and ZERO <= text.data[i] <= NINE:
+        value = min(value * 10 + np.int64(text.data[i] - ZERO), _MOST_EXPONENT)
         i += 1
     if i >= n:
         return OUT, 0
@@ -82,29 +93,29 @@ def _exponent(buffer: Uint8, i: int) -> tuple[int, int]:
 
 
 @compiled_part
-def read_decimal(buffer: Uint8, i: int) -> tuple[int, np.uint64, int, int]:
+def read_decimal(text: Text, i: int) -> tuple[int, np.uint64, int, int]:
     """Reads the unsigned part of a JSON number: the sign has been read.
 
     Returns:
-        Index behind it (``OUT`` where it touches the end of the buffer, ``BAD``), mantissa, exponent, rest.
+        Index behind it (``OUT`` where it touches the end of the text, ``BAD``), mantissa, exponent, rest.
         The value is (mantissa + rest / 10 + less than 1 / 10) * 10**exponent; ``rest`` is -1 if nothing was
         dropped.
     """
-    n = len(buffer)
+    n = text.length
     first = i
-    i, mantissa, kept, exponent, rest = _digits(buffer, i, _NOUGHT, 0, 0, -1)
+    i, mantissa, kept, exponent, rest = _digits(text, i, _NOUGHT, 0, 0, -1)
     if i >= n:
         return OUT, mantissa, exponent, rest
-    if i == first or (buffer[first] == ZERO and i > first + 1):
+    if i == first or (text.data[first] == ZERO and i > first + 1):
         return BAD, mantissa, exponent, rest
-    if buffer[i] == POINT:
+    if text.data[i] == POINT:
         first = i + 1
-        i, mantissa, _, dropped, rest = _digits(buffer, first, mantissa, kept, exponent, rest)
+        i, mantissa, _, dropped, rest = _digits(text, first, mantissa, kept, exponent, rest)
         exponent -= i - first - (dropped - exponent)
         if i >= n or i == first:
             return (OUT if i >= n else BAD), mantissa, exponent, rest
-    if (buffer[i] | 32) == 101:
-        i, power = _exponent(buffer, i + 1)
+    if (text.data[i] | 32) == 101:
+        i, power = _exponent(text, i + 1)
         exponent += power
     return i, mantissa, exponent, rest
 
@@ -134,20 +145,20 @@ def _scaled(mantissa: np.uint64, exponent: int, rest: int) -> tuple[np.uint64, b
 
 
 @compiled_part
-def _signed_end(buffer: Uint8, i: int) -> tuple[int, bool, bool]:
+def _signed_end(text: Text, i: int) -> tuple[int, bool, bool]:
     """Steps over a quote and a minus sign before digits. Returns the index behind, quoted, negative."""
-    n = len(buffer)
-    quoted = buffer[i] == QUOTE
+    n = text.length
+    quoted = text.data[i] == QUOTE
     if quoted:
         i += 1
-    negative = i < n and buffer[i] == MINUS
+    negative = i < n and text.data[i] == MINUS
     if negative:
         i += 1
     return i, quoted, negative
 
 
 @compiled_part
-def read_time(buffer: Uint8, i: int) -> tuple[int, int, int]:
+def read_time(text: Text, i: int) -> tuple[int, int, int]:
     """Reads microseconds, a number or a number between quotes, as nanoseconds; half a ns goes away from zero.
 
     Args:
@@ -158,12 +169,12 @@ def read_time(buffer: Uint8, i: int) -> tuple[int, int, int]:
         Index behind the number (``OUT``, ``BAD``), ns, and ``FIT`` or ``UNFIT``. ``UNFIT`` is 2**62 ns or
         more, and whatever is no number: then the index is ``i``.
     """
-    first = buffer[i]
+    first = text.data[i]
     if first != QUOTE and first != MINUS and not ZERO <= first <= NINE:
         return i, 0, UNFIT
-    at, quoted, negative = _signed_end(buffer, i)
-    end, mantissa, exponent, rest = read_decimal(buffer, at)
-    if quoted and (end < 0 or buffer[end] != QUOTE):
+    at, quoted, negative = _signed_end(text, i)
+    end, mantissa, exponent, rest = read_decimal(text, at)
+    if quoted and (end < 0 or text.data[end] != QUOTE):
         return i, 0, UNFIT
     if end < 0:
         return end, 0, UNFIT
@@ -186,7 +197,7 @@ def _as_int64(value: np.uint64, negative: bool) -> tuple[int, int]:
 
 
 @compiled_part
-def read_integer(buffer: Uint8, i: int) -> tuple[int, int, int]:
+def read_integer(text: Text, i: int) -> tuple[int, int, int]:
     """Reads a JSON integer, one between quotes, or a float without a fraction.
 
     Args:
@@ -197,23 +208,23 @@ def read_integer(buffer: Uint8, i: int) -> tuple[int, int, int]:
         Index behind it (``OUT``, ``BAD``), the value (from 2**63 to 2**64 - 1 as the same bits), and ``FIT``
         or ``UNFIT``. Where no number stands the index is ``i``.
     """
-    n = len(buffer)
-    first = buffer[i]
+    n = text.length
+    first = text.data[i]
     if first != QUOTE and first != MINUS and not ZERO <= first <= NINE:
         return i, 0, UNFIT
-    at, quoted, negative = _signed_end(buffer, i)
+    at, quoted, negative = _signed_end(text, i)
     end = at
     value = _NOUGHT
-    while end < n and ZERO <= buffer[end] <= NINE and end < at + KEPT_DIGITS:
-        value = value * _TEN + np.uint64(buffer[end] - ZERO)
+    while end < n and ZERO <= text.data[end] <= NINE and end < at + KEPT_DIGITS:
+        value = value * _TEN + np.uint64(text.data[end] - ZERO)
         end += 1
-    plain = end > at and end < n and (buffer[at] != ZERO or end == at + 1)
-    if plain and (buffer[end] == QUOTE if quoted else _ends_integer(buffer[end])):
+    plain = end > at and end < n and (text.data[at] != ZERO or end == at + 1)
+    if plain and (text.data[end] == QUOTE if quoted else _ends_integer(text.data[end])):
         number, fit = _as_int64(value, negative)
         return (end + 1 if quoted else end), number, fit
-    end, number, fit = _long_integer(buffer, at, negative)
+    end, number, fit = _long_integer(text, at, negative)
     if quoted:
-        if end < 0 or buffer[end] != QUOTE or not _only_digits(buffer, at, end):
+        if end < 0 or text.data[end] != QUOTE or not _only_digits(text, at, end):
             return i, 0, UNFIT
         return end + 1, number, fit
     return end, number, fit
@@ -226,17 +237,17 @@ def _ends_integer(byte: int) -> bool:
 
 
 @compiled_part
-def _only_digits(buffer: Uint8, start: int, end: int) -> bool:
-    return skip_digits(buffer, start) == end
+def _only_digits(text: Text, start: int, end: int) -> bool:
+    return skip_digits(text, start) == end
 
 
 @compiled_part
-def _long_integer(buffer: Uint8, at: int, negative: bool) -> tuple[int, int, int]:
+def _long_integer(text: Text, at: int, negative: bool) -> tuple[int, int, int]:
     """Reads an integer of 20 digits or one that is written with a point or an exponent."""
-    end, mantissa, exponent, rest = read_decimal(buffer, at)
+    end, mantissa, exponent, rest = read_decimal(text, at)
     if end < 0:
         return end, 0, UNFIT
-    if exponent == 1 and rest >= 0 and end - at == KEPT_DIGITS + 1 and _only_digits(buffer, at, end):
+    if exponent == 1 and rest >= 0 and end - at == KEPT_DIGITS + 1 and _only_digits(text, at, end):
         last = np.uint64(rest)
         if mantissa > (_MOST - last) // _TEN:
             return end, 0, UNFIT
@@ -250,18 +261,18 @@ def _long_integer(buffer: Uint8, at: int, negative: bool) -> tuple[int, int, int
 
 
 @compiled_part
-def read_float(buffer: Uint8, i: int) -> tuple[int, float, int]:
+def read_float(text: Text, i: int) -> tuple[int, float, int]:
     """Reads a JSON number as the nearest float64.
 
     Returns:
         Index behind it (``OUT``, ``BAD``), the value, and ``FIT``. ``UNFIT`` where no number stands (the index
         is ``i``) or where 53 bits and one exact power of ten do not settle which float64 is nearest.
     """
-    first = buffer[i]
+    first = text.data[i]
     if first != MINUS and not ZERO <= first <= NINE:
         return i, 0.0, UNFIT
     negative = first == MINUS
-    end, mantissa, exponent, rest = read_decimal(buffer, i + 1 if negative else i)
+    end, mantissa, exponent, rest = read_decimal(text, i + 1 if negative else i)
     if end < 0 or rest >= 0 or mantissa > _FLOAT_LIMIT or abs(exponent) > _EXACT_POWER:
         return end, 0.0, UNFIT
     value = np.float64(mantissa)

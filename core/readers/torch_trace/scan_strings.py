@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from core.compiled import compiled_entry, compiled_part
-from core.readers.torch_trace.scan_text import load_word
+from core.readers.torch_trace.scan_text import Text, backslashes, load_word
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from core.tables.columns import Int32, Int64, Uint8
 
 KEY_SLOTS: Final = 512
+CODE, KIND = 2, 3
+"""Places of a key's entry in the table."""
 
 _NOUGHT = np.uint64(0)
 _BITS_8 = np.uint64(8)
@@ -32,135 +34,148 @@ _FLOW_BITS = np.uint64(2**62 - 1)
 
 SECRET: Final = np.frombuffer(os.urandom(16), np.int64) | 1
 """(2,) int64. Multipliers of the table of texts: no file can be made that fills one place of it."""
-FLOW_SECRET: Final = np.array([0x1E3779B97F4A7C15, 0x42B2AE3D27D4EB4F], np.int64)
-"""(2,) int64. The same in every chunk and process: ids of flows are compared between them."""
 
 
 class Keys(NamedTuple):
     """Known keys, found by a hash that gives each of them a place of its own.
 
     Attributes:
-        places: (512,) int32, number of the key with that hash, -1.
-        starts: (k + 1,) int64, where each key begins in ``blob``; the last is its end.
-        blob: (bytes,) uint8, the keys one after the other.
-        salt: (1,) int64, what was found to separate them.
-        codes: (k,) int64, what each key stands for.
-        kinds: (k,) int64, how its value is read.
+        table: int64: what was found to separate the keys; 512 places by hash, each the number of a key or -1;
+            then four numbers a key: where it lies in ``blob``, its length, its code and its kind.
+        blob: The keys one after the other.
     """
 
-    places: Int32
-    starts: Int64
-    blob: Uint8
-    salt: Int64
-    codes: Int64
-    kinds: Int64
+    table: Int64
+    blob: Text
 
 
 @compiled_part
-def _word(buffer: Uint8, start: int, end: int) -> np.uint64:
+def _word(text: Text, start: int, end: int) -> np.uint64:
     """Returns up to 8 bytes of a span as a word, the missing ones 0."""
     length = end - start
     if length >= 8:
-        return load_word(buffer, start)
+        return load_word(text.data, start)
     if length <= 0:
         return _NOUGHT
-    if start + 8 <= len(buffer):
-        return load_word(buffer, start) & (_FULL >> np.uint64(64 - 8 * length))
+    if start + 8 <= text.length:
+        return load_word(text.data, start) & (_FULL >> np.uint64(64 - 8 * length))
     word = _NOUGHT
     for k in range(length):
-        word |= np.uint64(buffer[start + k]) << (_BITS_8 * np.uint64(k))
+        word |= np.uint64(text.data[start + k]) << (_BITS_8 * np.uint64(k))
     return word
 
 
 @compiled_part
-def hash_span(buffer: Uint8, start: int, end: int, secret: Int64) -> np.uint64:
+def has_escape(text: Text, start: int, end: int) -> bool:
+    """Whether there is a backslash in a span."""
+    i = start
+    while i < end:
+        if backslashes(_word(text, i, end)) != _NOUGHT:
+            return True
+        i += 8
+    return False
+
+
+@compiled_part
+def hash_span(text: Text, start: int, end: int, first: np.uint64, second: np.uint64) -> np.uint64:
     """Mixes the bytes of a span. Two multiplications a word: the bits that one leaves alone meet the other."""
-    first = np.uint64(secret[0])
-    second = np.uint64(secret[1])
     value = np.uint64(end - start) * first
     i = start
     while i < end:
-        value = (value ^ _word(buffer, i, end)) * first
+        value = (value ^ _word(text, i, end)) * first
         value = ((value << _HALF) | (value >> _HALF)) * second
         i += 8
     return value ^ (value >> _HALF)
 
 
 @compiled_part
-def same_bytes(left: Uint8, i: int, right: Uint8, j: int, length: int) -> bool:
+def same_bytes(left: Text, i: int, right: Text, j: int, length: int) -> bool:
     """Whether two spans of one length are equal."""
     k = 0
     while k + 8 <= length:
-        if load_word(left, i + k) != load_word(right, j + k):
+        if load_word(left.data, i + k) != load_word(right.data, j + k):
             return False
         k += 8
     return _word(left, i + k, i + length) == _word(right, j + k, j + length)
 
 
 @compiled_part
-def find_key(buffer: Uint8, start: int, end: int, keys: Keys) -> int:
-    """Returns the number of a known key by its span, -1."""
-    head = _word(buffer, start, end)
-    tail = _word(buffer, max(start, end - 8), end)
-    mixed = (head ^ np.uint64(keys.salt[0])) * _FIRST
+def find_key(text: Text, start: int, end: int, keys: Keys) -> int:
+    """Returns where the known key of a span stands in the table, -1: there ``CODE`` and ``KIND`` follow."""
+    head = _word(text, start, end)
+    tail = _word(text, max(start, end - 8), end)
+    mixed = (head ^ np.uint64(keys.table[0])) * _FIRST
     mixed = (mixed ^ (tail + np.uint64(end - start))) * _SECOND
-    number = np.int64(keys.places[np.int64(mixed >> _KEY_SHIFT)])
+    number = keys.table[1 + np.int64(mixed >> _KEY_SHIFT)]
     if number < 0:
         return -1
-    at = keys.starts[number]
-    if keys.starts[number + 1] - at != end - start:
+    entry = 1 + KEY_SLOTS + 4 * number
+    if keys.table[entry + 1] != end - start:
         return -1
-    return number if same_bytes(buffer, start, keys.blob, at, end - start) else -1
+    return entry if same_bytes(text, start, keys.blob, keys.table[entry], end - start) else -1
+
+
+class Texts(NamedTuple):
+    """The texts of the chunk, pointers into columns.
+
+    Attributes:
+        begins: int64, where each text begins.
+        ends: int64, where it ends.
+        stamps: int64, its hash.
+        places: int32, ids by hash, -1 where there is none; at most half are taken.
+        mask: One less than the number of places, a power of two.
+    """
+
+    begins: Int64
+    ends: Int64
+    stamps: Int64
+    places: Int32
+    mask: int
 
 
 @compiled_part
-def intern(
-    buffer: Uint8, start: int, end: int, texts: Int64, places: Int32, secret: Int64, known: int
-) -> int:
-    """Returns the id of a text; one that is new gets the id ``known``.
+def intern(text: Text, start: int, end: int, texts: Texts, secret: Int64, known: int) -> int:
+    """Returns the id of a span's text; one that is new gets the id ``known``, for which there is room.
 
     Args:
-        buffer: The text of the chunk.
+        text: The text of the chunk.
         start: Where the span begins.
         end: Where it ends.
-        texts: (3, capacity) int64, begin, end and hash of the known texts; there is room for one more.
-        places: (power of two,) int32, ids by hash, -1 where there is none; at most half are taken.
-        secret: (2,) int64, multipliers of the hash.
+        texts: The known texts.
+        secret: Two multipliers of the hash.
         known: How many texts there are.
     """
-    mixed = hash_span(buffer, start, end, secret)
-    stamp = np.int64(mixed)
-    mask = len(places) - 1
-    place = stamp & mask
-    while places[place] >= 0:
-        found = np.int64(places[place])
-        at = texts[0, found]
-        same = texts[2, found] == stamp and texts[1, found] - at == end - start
-        if same and same_bytes(buffer, start, buffer, at, end - start):
+    stamp = np.int64(hash_span(text, start, end, np.uint64(secret[0]), np.uint64(secret[1])))
+    place = stamp & texts.mask
+    while texts.places[place] >= 0:
+        found = np.int64(texts.places[place])
+        at = texts.begins[found]
+        same = texts.stamps[found] == stamp and texts.ends[found] - at == end - start
+        if same and same_bytes(text, start, text, at, end - start):
             return found
-        place = (place + 1) & mask
-    places[place] = known
-    texts[0, known] = start
-    texts[1, known] = end
-    texts[2, known] = stamp
+        place = (place + 1) & texts.mask
+    texts.places[place] = known
+    texts.begins[known] = start
+    texts.ends[known] = end
+    texts.stamps[known] = stamp
     return known
 
 
 @compiled_entry
-def place_again(texts: Int64, known: int, places: Int32) -> None:
-    """Fills an empty, larger table with the known texts."""
+def place_again(stamps: Int64, places: Int32) -> None:
+    """Fills an empty, larger table with the ids of texts by their hashes."""
     mask = len(places) - 1
-    for number in range(known):
-        place = texts[2, number] & mask
+    for number in range(len(stamps)):
+        place = stamps[number] & mask
         while places[place] >= 0:
             place = (place + 1) & mask
         places[place] = number
 
 
 @compiled_part
-def hash_flow(buffer: Uint8, start: int, end: int, secret: Int64) -> int:
-    """Returns a number below 2**62 for the text of a flow's id."""
-    return np.int64(hash_span(buffer, start, end, secret) & _FLOW_BITS)
+def hash_flow(text: Text, start: int, end: int) -> int:
+    """Returns a number below 2**62 for the text of a flow's id, the same in every chunk and process."""
+    return np.int64(hash_span(text, start, end, _FIRST, _SECOND) & _FLOW_BITS)
 
 
 def _place(text: bytes, salt: int) -> int:
@@ -173,19 +188,14 @@ def _place(text: bytes, salt: int) -> int:
     return mixed >> int(_KEY_SHIFT)
 
 
-def known_keys(entries: Sequence[tuple[str, int, int]]) -> Keys:
-    """Builds the table of (key, code, kind); the keys differ."""
+def known_keys(entries: Sequence[tuple[str, int, int]]) -> tuple[Int64, Uint8]:
+    """Returns the table and the blob of ``Keys`` for (key, code, kind); the keys differ."""
     texts = [key.encode() for key, _, _ in entries]
     salt = next(salt for salt in count(1) if len({_place(text, salt) for text in texts}) == len(texts))
-    places = np.full(KEY_SLOTS, -1, np.int32)
-    for number, text in enumerate(texts):
-        places[_place(text, salt)] = number
-    blob = np.frombuffer(b"".join(texts), np.uint8)
-    return Keys(
-        places,
-        np.cumsum([0, *(len(text) for text in texts)], dtype=np.int64),
-        blob,
-        np.array([salt], np.int64),
-        np.array([code for _, code, _ in entries], np.int64),
-        np.array([kind for _, _, kind in entries], np.int64),
-    )
+    table = [salt, *[-1] * KEY_SLOTS]
+    at = 0
+    for number, (text, (_, code, kind)) in enumerate(zip(texts, entries, strict=True)):
+        table[1 + _place(text, salt)] = number
+        table += [at, len(text), code, kind]
+        at += len(text)
+    return np.array(table, np.int64), np.frombuffer(b"".join(texts), np.uint8)

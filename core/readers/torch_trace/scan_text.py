@@ -8,17 +8,20 @@ the next one. What the values mean is not known here.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
+from numpy.typing import NDArray
 
 from core.compiled import compiled_entry, compiled_part
 
 if TYPE_CHECKING:
     from core.tables.columns import Uint8
+
+    Array = TypeVar("Array", bound=NDArray[Any])
 
 OUT: Final = -1
 """The buffer ends before the thing does."""
@@ -40,9 +43,25 @@ _QUOTES = np.uint64(0x2222222222222222)
 _BACKSLASHES = np.uint64(0x5C5C5C5C5C5C5C5C)
 _NONE = np.uint64(0)
 
+
+class Text(NamedTuple):
+    """The bytes that are walked over: a bare pointer, as an array would cost seven words at every call.
+
+    Attributes:
+        data: The first byte.
+        length: How many there are.
+    """
+
+    data: Uint8
+    length: int
+
+
 if TYPE_CHECKING:
 
-    def load_word(buffer: Uint8, index: int) -> np.uint64:
+    def pointer(array: Array) -> Array:
+        """Types the intrinsic of this name."""
+
+    def load_word(data: Uint8, index: int) -> np.uint64:
         """Types the intrinsic of this name."""
 
     def lowest_byte(word: np.uint64) -> int:
@@ -51,15 +70,23 @@ if TYPE_CHECKING:
 else:
 
     @intrinsic
-    def load_word(_: Any, buffer: Any, index: Any) -> Any:
+    def pointer(_: Any, array: Any) -> Any:
+        """Returns where the items of an array in one piece begin. The caller keeps the array alive."""
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            return context.make_array(signature.args[0])(context, builder, arguments[0]).data
+
+        return types.CPointer(array.dtype)(array), generate
+
+    @intrinsic
+    def load_word(_: Any, data: Any, index: Any) -> Any:
         """Reads the 8 bytes at ``index`` as one little-endian word. The caller has checked that they exist."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            array = context.make_array(signature.args[0])(context, builder, arguments[0])
-            place = builder.gep(array.data, [arguments[1]])
+            place = builder.gep(arguments[0], [arguments[1]])
             return builder.load(builder.bitcast(place, ir.IntType(64).as_pointer()), align=1)
 
-        return types.uint64(buffer, types.int64), generate
+        return types.uint64(data, types.int64), generate
 
     @intrinsic
     def lowest_byte(_: Any, word: Any) -> Any:
@@ -73,169 +100,156 @@ else:
 
 
 @compiled_part
-def skip_space(buffer: Uint8, i: int) -> int:
+def skip_space(text: Text, i: int) -> int:
     """Returns the index of the first byte that is no JSON white space, the buffer's length if there is none."""
-    n = len(buffer)
-    while i < n and buffer[i] <= 32 and (buffer[i] in (32, 10, 13, 9)):
+    n = text.length
+    while i < n and text.data[i] <= 32 and (text.data[i] in (32, 10, 13, 9)):
         i += 1
     return i
 
 
 @compiled_part
-def closing_quote(buffer: Uint8, i: int) -> int:
+def backslashes(word: np.uint64) -> np.uint64:
+    """Returns a word with the highest bit set in the lowest byte that is a backslash, and 0 if none is."""
+    apart = word ^ _BACKSLASHES
+    return (apart - _ONES) & ~apart & _HIGHS
+
+
+@compiled_part
+def closing_quote(text: Text, i: int) -> int:
     """Returns the index of the quote that ends the string whose content begins at ``i``, or ``OUT``."""
-    n = len(buffer)
+    n = text.length
     while i + 8 <= n:
-        word = load_word(buffer, i)
+        word = load_word(text.data, i)
         quotes = word ^ _QUOTES
-        backslashes = word ^ _BACKSLASHES
-        found = (((quotes - _ONES) & ~quotes) | ((backslashes - _ONES) & ~backslashes)) & _HIGHS
+        found = ((quotes - _ONES) & ~quotes & _HIGHS) | backslashes(word)
         if found == _NONE:
             i += 8
             continue
         i += lowest_byte(found)
-        if buffer[i] == QUOTE:
+        if text.data[i] == QUOTE:
             return i
         i += 2
     while i < n:
-        if buffer[i] == QUOTE:
+        if text.data[i] == QUOTE:
             return i
-        i += 2 if buffer[i] == BACKSLASH else 1
+        i += 2 if text.data[i] == BACKSLASH else 1
     return OUT
 
 
 @compiled_part
-def end_of_key(buffer: Uint8, i: int) -> int:
-    """Like ``closing_quote`` for the key of a member, which begins at ``i`` with its quote.
-
-    Returns:
-        Index of the closing quote; ``BAD`` where no string begins, or for a key with an escape: it may
-        be another spelling of one that is known.
-    """
-    n = len(buffer)
-    if i >= n:
+def end_of_key(text: Text, i: int) -> int:
+    """Returns the index of the quote that ends the key whose first quote is at ``i``, ``OUT``, ``BAD``."""
+    if i >= text.length:
         return OUT
-    if buffer[i] != QUOTE:
+    if text.data[i] != QUOTE:
         return BAD
-    i += 1
-    while i < n:
-        if buffer[i] == QUOTE:
-            return i
-        if buffer[i] == BACKSLASH:
-            return BAD
-        i += 1
-    return OUT
+    return closing_quote(text, i + 1)
 
 
 @compiled_part
-def behind_colon(buffer: Uint8, i: int) -> int:
+def behind_colon(text: Text, i: int) -> int:
     """Skips a colon and the space around it. Returns the index of the value, inside the buffer."""
-    n = len(buffer)
-    if i < n and buffer[i] != COLON:
-        i = skip_space(buffer, i)
+    n = text.length
+    if i < n and text.data[i] != COLON:
+        i = skip_space(text, i)
     if i >= n:
         return OUT
-    if buffer[i] != COLON:
+    if text.data[i] != COLON:
         return BAD
     i += 1
-    if i < n and buffer[i] <= 32:
-        i = skip_space(buffer, i)
+    if i < n and text.data[i] <= 32:
+        i = skip_space(text, i)
     return i if i < n else OUT
 
 
 @compiled_part
-def skip_digits(buffer: Uint8, i: int) -> int:
+def skip_digits(text: Text, i: int) -> int:
     """Returns the index behind the digits at ``i``."""
-    n = len(buffer)
-    while i < n and ZERO <= buffer[i] <= NINE:
+    n = text.length
+    while i < n and ZERO <= text.data[i] <= NINE:
         i += 1
     return i
 
 
 @compiled_part
-def skip_number(buffer: Uint8, i: int) -> int:
+def skip_number(text: Text, i: int) -> int:
     """Returns the index behind a JSON number; ``OUT`` where it touches the end of the buffer."""
-    n = len(buffer)
-    if buffer[i] == MINUS:
+    n = text.length
+    if text.data[i] == MINUS:
         i += 1
     first = i
-    i = skip_digits(buffer, i)
-    if i < n and (i == first or (buffer[first] == ZERO and i > first + 1)):
+    i = skip_digits(text, i)
+    if i < n and (i == first or (text.data[first] == ZERO and i > first + 1)):
         return BAD
-    if i < n and buffer[i] == POINT:
+    if i < n and text.data[i] == POINT:
         first = i + 1
-        i = skip_digits(buffer, first)
+        i = skip_digits(text, first)
         if i < n and i == first:
             return BAD
-    if i < n and (buffer[i] | 32) == 101:
+    if i < n and (text.data[i] | 32) == 101:
         first = i + 1
-        if first < n and buffer[first] in (PLUS, MINUS):
+        if first < n and text.data[first] in (PLUS, MINUS):
             first += 1
-        i = skip_digits(buffer, first)
+        i = skip_digits(text, first)
         if i < n and i == first:
             return BAD
     return i if i < n else OUT
 
 
 @compiled_part
-def skip_word(buffer: Uint8, i: int) -> int:
+def skip_word(text: Text, i: int) -> int:
     """Returns the index behind ``true``, ``false`` or ``null``."""
     word = b"null"
-    if buffer[i] == 116:
+    if text.data[i] == 116:
         word = b"true"
-    elif buffer[i] == 102:
+    elif text.data[i] == 102:
         word = b"false"
     for k in range(len(word)):
-        if i + k >= len(buffer):
+        if i + k >= text.length:
             return OUT
-        if buffer[i + k] != word[k]:
+        if text.data[i + k] != word[k]:
             return BAD
     return i + len(word)
 
 
 @compiled_part
-def skip_scalar(buffer: Uint8, i: int) -> int:
+def skip_scalar(text: Text, i: int) -> int:
     """Returns the index behind a string, a number or a literal that begins at ``i``."""
-    first = buffer[i]
+    first = text.data[i]
     if first == QUOTE:
-        end = closing_quote(buffer, i + 1)
+        end = closing_quote(text, i + 1)
         return end + 1 if end >= 0 else OUT
     if first == MINUS or ZERO <= first <= NINE:
-        return skip_number(buffer, i)
-    return skip_word(buffer, i)
+        return skip_number(text, i)
+    return skip_word(text, i)
 
 
 @compiled_part
-def skip_key(buffer: Uint8, i: int) -> int:
+def skip_key(text: Text, i: int) -> int:
     """Skips a key of any spelling and its colon. Returns the index of the value."""
-    if i >= len(buffer):
-        return OUT
-    if buffer[i] != QUOTE:
-        return BAD
-    end = closing_quote(buffer, i + 1)
-    if end < 0:
-        return OUT
-    return behind_colon(buffer, end + 1)
+    end = end_of_key(text, i)
+    return behind_colon(text, end + 1) if end >= 0 else end
 
 
 @compiled_part
-def _open(buffer: Uint8, i: int) -> int:
+def _open(text: Text, i: int) -> int:
     """Goes from the bracket that opens a list or object to its first value.
 
     Returns:
         Index of the first value or of the bracket that closes it again at once, or ``OUT``, ``BAD``.
     """
-    is_object = buffer[i] == OPEN_OBJECT
-    i = skip_space(buffer, i + 1)
-    if i >= len(buffer):
+    is_object = text.data[i] == OPEN_OBJECT
+    i = skip_space(text, i + 1)
+    if i >= text.length:
         return OUT
-    if is_object and buffer[i] != CLOSE_OBJECT:
-        return skip_key(buffer, i)
+    if is_object and text.data[i] != CLOSE_OBJECT:
+        return skip_key(text, i)
     return i
 
 
 @compiled_part
-def _behind_value(buffer: Uint8, i: int, kinds: int, depth: int) -> tuple[int, int, int]:
+def _behind_value(text: Text, i: int, kinds: int, depth: int) -> tuple[int, int, int]:
     """Goes from the end of a value to the next one, through the brackets that close in between.
 
     Args:
@@ -248,15 +262,15 @@ def _behind_value(buffer: Uint8, i: int, kinds: int, depth: int) -> tuple[int, i
         Index (of the next value, or behind the last bracket), ``kinds`` and ``depth`` there.
     """
     while depth > 0:
-        i = skip_space(buffer, i)
-        if i >= len(buffer):
+        i = skip_space(text, i)
+        if i >= text.length:
             return OUT, kinds, depth
-        if buffer[i] == COMMA:
-            i = skip_space(buffer, i + 1)
+        if text.data[i] == COMMA:
+            i = skip_space(text, i + 1)
             if kinds & 1:
-                i = skip_key(buffer, i)
-            return (i if i < len(buffer) else OUT), kinds, depth
-        if buffer[i] != (CLOSE_OBJECT if kinds & 1 else CLOSE_LIST):
+                i = skip_key(text, i)
+            return (i if i < text.length else OUT), kinds, depth
+        if text.data[i] != (CLOSE_OBJECT if kinds & 1 else CLOSE_LIST):
             return BAD, kinds, depth
         i += 1
         kinds >>= 1
@@ -265,45 +279,45 @@ def _behind_value(buffer: Uint8, i: int, kinds: int, depth: int) -> tuple[int, i
 
 
 @compiled_part
-def skip_strict(buffer: Uint8, i: int) -> int:
-    """Returns the index behind the JSON value that begins at ``i`` (inside the buffer), or ``OUT``, ``BAD``."""
+def skip_strict(text: Text, i: int) -> int:
+    """Returns the index behind the JSON value that begins at ``i`` (inside the text), or ``OUT``, ``BAD``."""
     kinds = 0
     depth = 0
     while True:
-        if buffer[i] == OPEN_LIST or buffer[i] == OPEN_OBJECT:
+        if text.data[i] == OPEN_LIST or text.data[i] == OPEN_OBJECT:
             if depth == DEEPEST:
                 return BAD
-            closing = buffer[i] + 2
-            kinds = (kinds << 1) | (1 if buffer[i] == OPEN_OBJECT else 0)
+            closing = text.data[i] + 2
+            kinds = (kinds << 1) | (1 if text.data[i] == OPEN_OBJECT else 0)
             depth += 1
-            i = _open(buffer, i)
+            i = _open(text, i)
             if i < 0:
                 return i
-            if buffer[i] != closing:
+            if text.data[i] != closing:
                 continue
             kinds >>= 1
             depth -= 1
             i += 1
         else:
-            i = skip_scalar(buffer, i)
+            i = skip_scalar(text, i)
             if i < 0:
                 return i
         if depth > 0:
-            i, kinds, depth = _behind_value(buffer, i, kinds, depth)
+            i, kinds, depth = _behind_value(text, i, kinds, depth)
         if i < 0 or depth == 0:
             return i
 
 
-@compiled_entry
-def skip_lenient(buffer: Uint8, i: int) -> int:
+@compiled_part
+def _skip_lenient(text: Text, i: int) -> int:
     """Returns the index behind any value by its brackets and quotes alone, ``OUT`` if the buffer ends first."""
     depth = 0
-    n = len(buffer)
-    i = skip_space(buffer, i)
+    n = text.length
+    i = skip_space(text, i)
     while i < n:
-        byte = buffer[i]
+        byte = text.data[i]
         if byte == QUOTE:
-            i = closing_quote(buffer, i + 1)
+            i = closing_quote(text, i + 1)
             if i < 0:
                 return OUT
         elif byte == OPEN_OBJECT or byte == OPEN_LIST:
@@ -318,3 +332,9 @@ def skip_lenient(buffer: Uint8, i: int) -> int:
         if depth == 0 and byte in (QUOTE, CLOSE_OBJECT, CLOSE_LIST):
             return i
     return OUT
+
+
+@compiled_entry
+def skip_lenient(buffer: Uint8, i: int) -> int:
+    """``_skip_lenient`` of an array."""
+    return _skip_lenient(Text(pointer(buffer), len(buffer)), i)

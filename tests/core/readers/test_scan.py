@@ -259,7 +259,7 @@ EVENTS = st.fixed_dictionaries(
         "tid": st.one_of(st.integers(0, 9), WORDS),
         "ts": st.one_of(DECIMALS, DECIMALS.map(str), st.integers(-(10**19), 10**19), st.none()),
         "dur": st.one_of(DECIMALS, st.floats(0, 1e9), st.just("NaN ")),
-        "id": st.one_of(INTEGERS, INTEGERS.map(str), st.integers(0, 2**63 - 1).map(hex)),
+        "id": st.one_of(INTEGERS, st.integers(-(2**63), 2**64 - 1).map(str), st.integers(0, 2**63 - 1).map(hex)),
         "args": st.one_of(ARGS, ARGS, st.none()),
         "s": st.just("t"),
         "other": ANY,
