@@ -60,7 +60,7 @@ def judge(index: TraceIndex) -> tuple[Problem, ...]:
         *_overruns(trace),
         *_overlaps(index),
         *(problem for problem in index.links.problems if problem.code == "clock_skew"),
-        *_launches_without_kernels(trace),
+        *_lost_launches(trace),
         *_steps_without_work(index),
         *_outside_steps(index),
     )
@@ -170,13 +170,18 @@ def _times(trace: Trace, rows: Int32) -> tuple[Int64, Int64]:
     return start_ns, ends_ns(start_ns, trace.slices.duration_ns[rows])
 
 
-def _launches_without_kernels(trace: Trace) -> tuple[Problem, ...]:
+def launches_without_kernels(trace: Trace) -> Int32:
+    """Returns the rows of calls that launch a kernel of which the trace holds nothing."""
     slices = trace.slices
     launch = (slices.kind == SliceKind.RUNTIME) & (slices.correlation != MISSING)
     named = [text_id for text_id, text in names_of(trace, launch) if _KERNEL_LAUNCH.match(text)]
     launch &= np.isin(slices.name_id, named)
     launch &= ~np.isin(slices.correlation, slices.correlation[trace.device_work.slice_row])
-    rows = np.flatnonzero(launch)
+    return np.flatnonzero(launch).astype(np.int32)
+
+
+def _lost_launches(trace: Trace) -> tuple[Problem, ...]:
+    rows = launches_without_kernels(trace)
     said = f"{_counted(len(rows), 'launch', 'launches')} without a kernel in the trace"
     return _problem("launches_without_kernels", rows, said)
 
