@@ -95,3 +95,18 @@ class TraceIndex:
             return self.node_of_work, ()
         names = np.where(self.node_of_work == NO_ROW, NO_ROW, id_of_node[self.node_of_work])
         return names.astype(np.int32), tuple(ids)
+
+    def op_arguments(self, rows: Int32) -> tuple[Int32, Int32]:
+        """Returns the text ids of input shapes and input types of some slices, NO_ROW where there are none.
+
+        Args:
+            rows: (m,) int32, rows of ``SliceTable``, NO_ROW for none.
+        """
+        ops = self.trace.ops
+        if not len(ops):
+            return np.full(len(rows), NO_ROW, np.int32), np.full(len(rows), NO_ROW, np.int32)
+        place = np.minimum(np.searchsorted(ops.slice_row, rows), len(ops) - 1)
+        known = (ops.slice_row[place] == rows) & (rows != NO_ROW)
+        dims = np.where(known, ops.input_dims_id[place], NO_ROW).astype(np.int32)
+        types = np.where(known, ops.input_types_id[place], NO_ROW).astype(np.int32)
+        return dims, types

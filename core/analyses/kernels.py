@@ -22,6 +22,7 @@ from core.tables.columns import MISSING, NO_ROW
 from core.tables.result import ResultTable
 from core.tables.selection import WHOLE, Selection
 from core.tables.trace import SliceKind
+from core.units import format_duration_ns
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from core.tables.columns import Bool, Int32, Int64
     from core.tables.result import Column
 
-EMPTY: Final = "No kernels in the selected part of this trace."
 CATEGORY_TITLES: Final = tuple(category.title for category in Category)
 KERNELS_ONLY: Final = (SliceKind.KERNEL,)
 
@@ -116,7 +116,7 @@ def summarize_kernels(
             _delay_column(index, places, groups, shown),
         ),
         notes=linking_notes(index, places),
-        empty=EMPTY,
+        empty=why_no_kernels(index),
         members=members,
         member_ends=member_ends,
         sorted_by="sum_ns",
@@ -260,6 +260,34 @@ def _delay_column(index: TraceIndex, places: Int64, groups: _Groups, shown: Int6
         delays.mean_ns[shown],
         shown=False,
     )
+
+
+def why_no_kernels(index: TraceIndex) -> str:
+    """Returns what to say where a table of kernels has no rows (cases T35, and traces of the CPU alone)."""
+    kinds = index.trace.slices.kind
+    counts = {kind: int(np.count_nonzero(kinds == kind)) for kind in SliceKind}
+    if counts[SliceKind.KERNEL]:
+        return "No kernels in the selected part of this trace."
+    others = [
+        f"{_counted(counts[kind], word)} ({_summed(index, kind)})"
+        for kind, word in ((SliceKind.MEMCPY, "copy"), (SliceKind.MEMSET, "set"))
+        if counts[kind]
+    ]
+    if others:
+        return f"No kernels; {' and '.join(others)}."
+    if counts[SliceKind.OP]:
+        return "No kernels: this trace is of the CPU alone. The Operators table shows what ran."
+    return "No kernels in this trace."
+
+
+def _counted(count: int, word: str) -> str:
+    plural = "copies" if word == "copy" else f"{word}s"
+    return f"1 {word}" if count == 1 else f"{count:,} {plural}"
+
+
+def _summed(index: TraceIndex, kind: SliceKind) -> str:
+    slices = index.trace.slices
+    return format_duration_ns(exact_sum(np.maximum(slices.duration_ns[slices.kind == kind], 0)))
 
 
 def linking_notes(index: TraceIndex, places: Int64) -> tuple[str, ...]:

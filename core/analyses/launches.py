@@ -8,7 +8,7 @@ import numpy as np
 
 from core.analyses.answer_columns import number_column, text_column
 from core.analyses.grouping import dense_pairs
-from core.analyses.kernels import CATEGORY_TITLES, EMPTY, KERNELS_ONLY, choose_work, linking_notes
+from core.analyses.kernels import CATEGORY_TITLES, KERNELS_ONLY, choose_work, linking_notes, why_no_kernels
 from core.tables.columns import MISSING, NO_ROW
 from core.tables.result import Column, ResultTable
 from core.tables.selection import WHOLE, Selection
@@ -55,7 +55,7 @@ def list_launches(
             *_where(index, places, rows),
         ),
         notes=linking_notes(index, places),
-        empty=EMPTY,
+        empty=why_no_kernels(index),
         members=rows,
         member_ends=np.arange(1, len(rows) + 1, dtype=np.int64),
     )
@@ -142,7 +142,7 @@ def _caller(index: TraceIndex, places: Int64) -> tuple[Column, ...]:
     strings = index.trace.strings
     op_row = index.links.op_row[places]
     name_id = np.where(op_row == NO_ROW, NO_ROW, index.trace.slices.name_id[op_row]).astype(np.int32)
-    dims, types = _op_arguments(index, op_row)
+    dims, types = index.op_arguments(op_row)
     module, modules = index.module_of_work
     explained = "Of the operator (record_shapes)."
     return (
@@ -153,19 +153,6 @@ def _caller(index: TraceIndex, places: Int64) -> tuple[Column, ...]:
             "module", "Module", "Module of the model that launched it.", module[places], modules, shown=False
         ),
     )
-
-
-def _op_arguments(index: TraceIndex, op_row: Int32) -> tuple[Int32, Int32]:
-    """Returns the text ids of input shapes and types of some operators, NO_ROW where there are none."""
-    ops = index.trace.ops
-    if not len(ops):
-        nothing = np.full(len(op_row), NO_ROW, np.int32)
-        return nothing, nothing.copy()
-    place = np.minimum(np.searchsorted(ops.slice_row, op_row), len(ops) - 1)
-    known = (ops.slice_row[place] == op_row) & (op_row != NO_ROW)
-    dims = np.where(known, ops.input_dims_id[place], NO_ROW).astype(np.int32)
-    types = np.where(known, ops.input_types_id[place], NO_ROW).astype(np.int32)
-    return dims, types
 
 
 def _where(index: TraceIndex, places: Int64, rows: Int32) -> tuple[Column, ...]:

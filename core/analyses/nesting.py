@@ -95,6 +95,18 @@ def self_times_ns(nesting: Nesting, slices: SliceTable) -> Int64:
     return self_ns
 
 
+def sums_with_inner(nesting: Nesting, values: Int64) -> Int64:
+    """Returns (slices,) int64: the value of each slice and of all that lie in it, added up.
+
+    Args:
+        nesting: The tree.
+        values: (slices,) int64.
+    """
+    total = values.copy()
+    _hand_up(nesting.order, nesting.parent_row, total)
+    return total
+
+
 def nearest_of_kind(nesting: Nesting, slices: SliceTable, kind: SliceKind) -> Int32:
     """Returns (slices,) int32: the innermost slice of a kind that each one lies in or is, else NO_ROW."""
     return nearest_where(nesting, slices.kind == kind)
@@ -176,3 +188,11 @@ def _hand_down(order: Int32, parent: Int32, wanted: Bool, found: Int32) -> None:
             found[row] = row
         elif parent[row] >= 0:
             found[row] = found[parent[row]]
+
+
+@compiled
+def _hand_up(order: Int32, parent: Int32, total: Int64) -> None:
+    for place in range(len(order) - 1, -1, -1):
+        row = order[place]
+        if parent[row] >= 0:
+            total[parent[row]] += total[row]

@@ -13,6 +13,7 @@ from core.analyses.communication import list_collectives, summarize_communicatio
 from core.analyses.kernels import summarize_kernels
 from core.analyses.launches import list_launches
 from core.analyses.modules import summarize_modules
+from core.analyses.operators import summarize_operators, summarize_operators_by_shape
 from core.analyses.overlap import summarize_overlap
 from core.analyses.steps import summarize_steps
 from core.tables.selection import WHOLE, Selection
@@ -42,6 +43,8 @@ class Analysis:
 ANALYSES: Final[tuple[Analysis, ...]] = (
     Analysis("kernels", "Kernels", summarize_kernels),
     Analysis("launches", "Launches", list_launches),
+    Analysis("ops", "Operators", summarize_operators),
+    Analysis("ops_by_shape", "Operators by shape", summarize_operators_by_shape),
     Analysis("modules", "Modules", summarize_modules),
     Analysis("steps", "Steps", summarize_steps),
     Analysis("overlap", "Overlap", summarize_overlap),
