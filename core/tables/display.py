@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _SAMPLE = 10_000
 _MOST_DECIMALS = 3
-_VANISHES = 0.01
+_VANISHES = 0.1
 _MOST_SHOWN = 1e6
 _TIME_ROOM = 10.0
 """A time is written as up to 9,999 of a unit before the next one is taken: 1,204.0 \N{MICRO SIGN}s."""

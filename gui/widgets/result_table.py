@@ -99,7 +99,7 @@ class ResultTableWidget(QWidget):
         self.view = ResultView(self.model)
         dress_table(self.view, theme)
         self._delegate = ResultDelegate(theme, self.model, self.view)
-        self.view.setItemDelegate(self._delegate)
+        self.view.set_painter(self._delegate)
         self.view.setSelectionMode(QTableView.SelectionMode.ExtendedSelection)
         self.columns = ResultColumns(self.view, self.model, self._delegate, settings)
         self.bar = ResultBar(theme)

@@ -1,16 +1,25 @@
-"""The rows of a result table as keys and the pointer reach them; what is done about it is not here."""
+"""The rows of a result table as they are painted, and as keys and the pointer reach them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QElapsedTimer, QPoint, Qt, Signal
-from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
+from PySide6.QtCore import QElapsedTimer, QModelIndex, QPoint, Qt, Signal
+from PySide6.QtGui import (
+    QContextMenuEvent,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import QTableView
 
 if TYPE_CHECKING:
     from gui.models.result_model import ResultModel
+    from gui.widgets.result_delegate import ResultDelegate
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +38,7 @@ class MenuAsked:
 
 
 class ResultView(QTableView):
-    """Keys of the table.
+    """Draws the rows whole, and says what keys and the pointer ask for.
 
     Signals:
         filter_asked: The key that goes to the filter field.
@@ -49,6 +58,28 @@ class ResultView(QTableView):
         self._typed = ""
         self._since_typed = QElapsedTimer()
         self.setModel(model)
+
+    def set_painter(self, delegate: ResultDelegate) -> None:
+        """Says who draws the rows."""
+        self._delegate = delegate
+        self.setItemDelegate(delegate)
+
+    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: N802
+        """Draws the rows and columns that are asked for."""
+        area = event.rect()
+        first, last = self.rowAt(area.top()), self.rowAt(area.bottom())
+        cells = self._cells_between(area.left(), area.right())
+        if first < 0 or not cells:
+            return
+        painter = QPainter(self.viewport())
+        painter.setFont(self._delegate.font)
+        chosen, root = self.selectionModel(), QModelIndex()
+        some = chosen.hasSelection()
+        for place in range(first, (last if last >= 0 else self._rows.rowCount() - 1) + 1):
+            top = self.rowViewportPosition(place)
+            selected = some and chosen.rowIntersectsSelection(place, root)
+            self._delegate.paint_row(painter, place, top, cells, selected=selected)
+        painter.end()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
         """The filter, copy, and the first and the last row."""
@@ -89,6 +120,17 @@ class ResultView(QTableView):
         """Lets the name column take what is there."""
         super().resizeEvent(event)
         self.resized.emit()
+
+    def _cells_between(self, left: int, right: int) -> list[tuple[int, int, int]]:
+        """Column, left edge and width of each shown column between two places, from left to right."""
+        header = self.horizontalHeader()
+        columns = [header.logicalIndex(visual) for visual in range(header.count())]
+        cells = [
+            (column, self.columnViewportPosition(column), self.columnWidth(column))
+            for column in columns
+            if not header.isSectionHidden(column)
+        ]
+        return [cell for cell in cells if cell[1] <= right and cell[1] + cell[2] > left]
 
     def _ask_menu_by_key(self) -> None:
         index = self.currentIndex()
