@@ -113,7 +113,8 @@ def test_docks_are_there_where_a_page_has_something_for_them(
     assert log.isVisible()
 
 
-def test_the_form_has_the_room_of_the_docks(window: MainWindow, run_shown: RunFolder) -> None:
+@pytest.mark.usefixtures("run_shown")
+def test_the_form_has_the_room_of_the_docks(window: MainWindow) -> None:
     inspector, log = window.docks.inspector, window.docks.log
     page = window.page
     page.show_form()
