@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Final
 from core.analyses.communication import list_collectives, summarize_communication
 from core.analyses.kernels import summarize_kernels
 from core.analyses.launches import list_launches
+from core.analyses.memory import summarize_memory
 from core.analyses.modules import summarize_modules
 from core.analyses.operators import summarize_operators, summarize_operators_by_shape
 from core.analyses.overlap import summarize_overlap
+from core.analyses.queue import summarize_queue
 from core.analyses.steps import summarize_steps
 from core.tables.selection import WHOLE, Selection
 
@@ -50,6 +52,8 @@ ANALYSES: Final[tuple[Analysis, ...]] = (
     Analysis("overlap", "Overlap", summarize_overlap),
     Analysis("communication", "Communication", summarize_communication),
     Analysis("collectives", "Collectives", list_collectives),
+    Analysis("queue", "Queue", summarize_queue),
+    Analysis("memory", "Memory", summarize_memory),
 )
 
 
