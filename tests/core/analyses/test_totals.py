@@ -144,16 +144,7 @@ def test_the_smaller_public_samples_give_their_truth(shared_cases: Path) -> None
     assert len(rows) == 9
     for row in rows:
         found = totals_of(read_slowly(folder / row["file"]))
-        for key in (
-            "events",
-            "kernels",
-            "kernel_sum_ns",
-            "kernel_busy_ns",
-            "memcpy",
-            "memset",
-            "ops",
-            "streams",
-        ):
+        for key in COUNTS:
             assert getattr(found, key) == int(row[key]), (row["file"], key)
         top = found.top_kernels[0] if found.top_kernels else TopKernel(name="-", calls=0, sum_ns=0)
         shown = (top.name[:100], top.calls, top.sum_ns)
