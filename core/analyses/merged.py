@@ -20,7 +20,6 @@ _TABLES: Final = (
     "slices",
     "device_work",
     "ops",
-    "python",
     "collectives",
     "counters",
     "memory",

@@ -229,31 +229,6 @@ class OpTable:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PythonTable:
-    """Python frames (``with_stack``), by ascending ``slice_row``. Columns (n,).
-
-    Attributes:
-        slice_row: int32.
-        python_id, parent_id: int64, the profiler's numbers of the frame and its caller, MISSING.
-        module_id: int64, number of the ``nn.Module`` instance if the frame is its call, MISSING.
-    """
-
-    slice_row: Int32
-    python_id: Int64
-    parent_id: Int64
-    module_id: Int64
-
-    def __post_init__(self) -> None:
-        freeze_columns(
-            self,
-            {"slice_row": np.int32, "python_id": np.int64, "parent_id": np.int64, "module_id": np.int64},
-        )
-
-    def __len__(self) -> int:
-        return len(self.slice_row)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class CollectiveTable:
     """Arguments of collectives, as kernels and ``record_param_comms`` carry them. Columns (n,).
 
@@ -532,7 +507,6 @@ class Trace:
     slices: SliceTable
     device_work: DeviceTable
     ops: OpTable
-    python: PythonTable
     collectives: CollectiveTable
     counters: CounterTable
     memory: MemoryTable

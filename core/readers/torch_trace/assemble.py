@@ -7,7 +7,7 @@ than the tables themselves stays in memory.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -41,7 +41,7 @@ class Gathered:
         self._slots = slots
         self._columns: dict[str, list[np.ndarray]] = {name: [] for name in _COLUMNS}
         self._rows: dict[Slot, list[Int32]] = {}
-        self._values: dict[Slot, list[Int64]] = {}
+        self._values: dict[Slot, list[Int64 | Int32]] = {}
         self._count = 0
 
     def __len__(self) -> int:
@@ -66,20 +66,21 @@ class Gathered:
                 rows, values = moved[rows[kept]], values[kept]
             if len(rows):
                 self._rows.setdefault(slot, []).append((rows + np.int32(self._count)).astype(np.int32))
-                self._values.setdefault(slot, []).append(values)
+                self._values.setdefault(slot, []).append(_narrowed(values))
         self._count += count
 
-    def take(self, name: str, dtype: type[np.generic]) -> np.ndarray:
+    def take(self, name: str, dtype: type[np.generic]) -> np.ndarray[Any, Any]:
         """Returns a column joined over all chunks, and forgets its parts."""
         parts = self._columns.pop(name)
         return np.concatenate(parts).astype(dtype, copy=False) if parts else np.empty(0, dtype)
 
     def take_sparse(self, slot: Slot) -> Sparse:
         """Returns the values of a slot joined over all chunks, and forgets its parts."""
-        rows, values = self._rows.pop(slot, []), self._values.pop(slot, [])
+        rows = self._rows.pop(slot, [])
+        parts: list[Any] = self._values.pop(slot, [])
         if not rows:
             return Sparse(np.empty(0, np.int32), np.empty(0, np.int64))
-        return Sparse(np.concatenate(rows), np.concatenate(values))
+        return Sparse(np.concatenate(rows), np.concatenate(parts))
 
 
 class Assembly:
@@ -202,6 +203,13 @@ def dense(sparse: Sparse, rows: Int32, total: int, missing: int = MISSING) -> In
         kept = targets != NO_ROW
         found[targets[kept]] = sparse.values[kept]
     return found
+
+
+def _narrowed(values: Int64 | Int32) -> Int64 | Int32:
+    """Returns the values in half the memory if they fit."""
+    if values.dtype == np.int64 and values.min() >= -(2**31) and values.max() < 2**31:
+        return values.astype(np.int32)
+    return values
 
 
 def _in(phase: Uint8, wanted: tuple[int, ...]) -> Bool:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from core.readers.torch_trace.raw import Oddities
 
-BLOCK_BYTES: Final = 8 * 2**20
+BLOCK_BYTES: Final = 4 * 2**20
 _PACKED_BLOCK_BYTES: Final = 2**20
 _GZIP: Final = b"\x1f\x8b"
 _MOST_RATIO: Final = 400

@@ -25,7 +25,6 @@ from core.tables.trace import (
     InstantTable,
     MemoryTable,
     OpTable,
-    PythonTable,
     SliceKind,
     SliceTable,
     Trace,
@@ -67,14 +66,13 @@ def finish(
     return Trace(
         name=name,
         strings=strings,
+        flows=_flows(assembly.flows, moved, origin_ns),
+        memory=_memory(assembly.memory, origin_ns),
         device_work=_device_work(slices, kind, table, collectives),
         ops=_ops(slices, kind, collectives),
-        python=_python(slices, kind),
         collectives=collectives,
         slices=slices.table(kind),
         counters=counters.table(moved, origin_ns),
-        memory=_memory(assembly.memory, origin_ns),
-        flows=_flows(assembly.flows, moved, origin_ns),
         instants=_instants(assembly.instants, moved, origin_ns),
         tracks=table,
         facts=replace(facts, origin_ns=origin_ns),
@@ -104,18 +102,19 @@ class _Slices:
         return self._sparse[slot]
 
     def dense(self, slot: Slot, rows: Int32) -> Int64:
-        """Returns the integers of a slot for some rows, MISSING where there are none."""
-        return dense(self._sparse[slot], rows, len(self))
+        """Returns the integers of a slot for some rows, MISSING where there are none; the slot is used up."""
+        return dense(self._sparse.pop(slot), rows, len(self))
 
     def numbers(self, slot: Slot, rows: Int32) -> Float64:
-        """Returns the numbers of a slot for some rows, NaN where there are none."""
-        values: Float64 = self.dense(slot, rows).view(np.float64).copy()
-        values[~self.has(slot)[rows]] = np.nan
+        """Returns the numbers of a slot for some rows, NaN where there are none; the slot is used up."""
+        has = self.has(slot)[rows]
+        values: Float64 = self.dense(slot, rows).view(np.float64)
+        values[~has] = np.nan
         return values
 
     def texts(self, slot: Slot, rows: Int32) -> Int32:
-        """Returns the text ids of a slot for some rows, NO_ROW where there are none."""
-        raw = dense(self._sparse[slot], rows, len(self), NO_ROW)
+        """Returns the text ids of a slot for some rows, NO_ROW where there are none; the slot is used up."""
+        raw = dense(self._sparse.pop(slot), rows, len(self), NO_ROW)
         assert self._moved is not None
         return np.where(raw == NO_ROW, NO_ROW, self._moved[raw] if len(self._moved) else NO_ROW).astype(
             np.int32
@@ -321,16 +320,6 @@ def _ops(slices: _Slices, kind: Uint8, collectives: CollectiveTable) -> OpTable:
         sequence_number=slices.dense(Slot.SEQUENCE_NUMBER, rows),
         forward_thread_id=slices.dense(Slot.FORWARD_THREAD, rows),
         collective_row=_collective_rows(rows, collectives, len(slices)),
-    )
-
-
-def _python(slices: _Slices, kind: Uint8) -> PythonTable:
-    rows = np.flatnonzero(kind == SliceKind.PYTHON).astype(np.int32)
-    return PythonTable(
-        slice_row=rows,
-        python_id=slices.dense(Slot.PYTHON_ID, rows),
-        parent_id=slices.dense(Slot.PYTHON_PARENT, rows),
-        module_id=slices.dense(Slot.PYTHON_MODULE, rows),
     )
 
 

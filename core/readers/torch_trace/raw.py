@@ -1,7 +1,8 @@
 """Events as they stand in the file: what the scan of one chunk hands on, before anything is interpreted.
 
 The compiled scan and the slow reading of single broken events fill the same
-columns, so nothing after them knows which of the two read an event.
+columns, so nothing after them knows which of the two read an event. The numbers
+of ``Slot`` are built into compiled code: core.compiled looks for changes here too.
 """
 
 from __future__ import annotations
@@ -56,29 +57,26 @@ class Slot(IntEnum):
     MODULE_HIERARCHY = 23
     SEQUENCE_NUMBER = 24
     FORWARD_THREAD = 25
-    PYTHON_ID = 26
-    PYTHON_PARENT = 27
-    PYTHON_MODULE = 28
-    COLLECTIVE_NAME = 29
-    COLLECTIVE_DTYPE = 30
-    IN_ELEMENTS = 31
-    OUT_ELEMENTS = 32
-    GROUP_SIZE = 33
-    GROUP_NAME = 34
-    GROUP_DESCRIPTION = 35
-    GROUP_RANKS = 36
-    IN_SPLITS = 37
-    OUT_SPLITS = 38
-    COLLECTIVE_SEQUENCE = 39
-    ADDRESS = 40
-    CHANGE_BYTES = 41
-    ALLOCATED_BYTES = 42
-    RESERVED_BYTES = 43
-    DEVICE_TYPE = 44
-    DEVICE_ID = 45
-    RANK = 46
-    TASK_TYPE = 47
-    FLOW_ID = 48
+    COLLECTIVE_NAME = 26
+    COLLECTIVE_DTYPE = 27
+    IN_ELEMENTS = 28
+    OUT_ELEMENTS = 29
+    GROUP_SIZE = 30
+    GROUP_NAME = 31
+    GROUP_DESCRIPTION = 32
+    GROUP_RANKS = 33
+    IN_SPLITS = 34
+    OUT_SPLITS = 35
+    COLLECTIVE_SEQUENCE = 36
+    ADDRESS = 37
+    CHANGE_BYTES = 38
+    ALLOCATED_BYTES = 39
+    RESERVED_BYTES = 40
+    DEVICE_TYPE = 41
+    DEVICE_ID = 42
+    RANK = 43
+    TASK_TYPE = 44
+    FLOW_ID = 45
     """The event's own ``id``, not an argument."""
 
 
@@ -113,9 +111,6 @@ ARGUMENTS: Final[tuple[tuple[str, Slot, ArgumentKind], ...]] = (
     ("Module Hierarchy", Slot.MODULE_HIERARCHY, _TEXT),
     ("Sequence number", Slot.SEQUENCE_NUMBER, _INTEGER),
     ("Fwd thread id", Slot.FORWARD_THREAD, _INTEGER),
-    ("Python id", Slot.PYTHON_ID, _INTEGER),
-    ("Python parent id", Slot.PYTHON_PARENT, _INTEGER),
-    ("Python module id", Slot.PYTHON_MODULE, _INTEGER),
     ("Collective name", Slot.COLLECTIVE_NAME, _TEXT),
     ("collective_name", Slot.COLLECTIVE_NAME, _TEXT),
     ("dtype", Slot.COLLECTIVE_DTYPE, _TEXT),
@@ -151,11 +146,11 @@ class Sparse:
 
     Attributes:
         rows: (m,) int32, event rows of this chunk, ascending, each once (the last value wins).
-        values: (m,) int64: the integer, the bits of the float64, or the text id.
+        values: (m,) int64, or int32 where all fit: the integer, the bits of the float64, or the text id.
     """
 
     rows: Int32
-    values: Int64
+    values: Int64 | Int32
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

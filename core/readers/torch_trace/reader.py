@@ -129,6 +129,14 @@ class _Reading:
         self._free: list[Uint8] = []
 
     def read(self, name: str) -> Trace:
+        self._read_events()
+        self._read_tail()
+        event_count = self._event_count + self._singles.event_count
+        facts = trace_facts(self._outline, self._container.packed_bytes, self._text_bytes, event_count)
+        self._refuse_what_is_no_event(event_count)
+        return finish(name, self._assembly, self._singles, facts, self._oddities)
+
+    def _read_events(self) -> None:
         memory, begin, filled = self._find_events()
         waiting: deque[tuple[_Chunk, Future[ScanResult]]] = deque()
         for chunk in self._chunks(memory, begin, filled):
@@ -137,12 +145,7 @@ class _Reading:
                 self._take(*waiting.popleft())
         while waiting:
             self._take(*waiting.popleft())
-        self._read_tail()
         self._free.clear()
-        event_count = self._event_count + self._singles.event_count
-        facts = trace_facts(self._outline, self._container.packed_bytes, self._text_bytes, event_count)
-        self._refuse_what_is_no_event(event_count)
-        return finish(name, self._assembly, self._singles, facts, self._oddities)
 
     def _fill(self, memory: Uint8, filled: int) -> int:
         """Reads more text into the memory behind what is filled; returns how much, 0 at the end."""

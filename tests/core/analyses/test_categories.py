@@ -29,7 +29,6 @@ from core.tables.trace import (
     InstantTable,
     MemoryTable,
     OpTable,
-    PythonTable,
     SliceKind,
     SliceTable,
     Trace,
@@ -179,7 +178,6 @@ def trace_of(kernels: list[tuple[str, SliceKind, int]]) -> Trace:
             DeviceTable, count, slice_row=range(count), collective_row=[row for _, _, row in kernels]
         ),
         ops=table(OpTable),
-        python=table(PythonTable),
         collectives=table(CollectiveTable),
         counters=table(CounterTable),
         memory=table(MemoryTable),
