@@ -70,7 +70,7 @@ class ScanResult:
 
 
 def _shared_view(buffer: Uint8) -> Uint8:
-    """Returns the buffer as one kind of array, so that all of this is compiled once: in one piece, read-only."""
+    """Returns the buffer in one piece and read-only: one kind of array, so that all is compiled once."""
     view = np.ascontiguousarray(buffer)[:]
     view.flags.writeable = False
     return view
@@ -170,7 +170,7 @@ def _by_slot(columns: Columns, count: int) -> dict[Slot, Sparse]:
 def _finish(buffer: Uint8, room: _Room, state: Int64) -> RawEvents:
     """Returns the filled part of the columns."""
     events, columns = int(state[EVENTS]), room.columns
-    data = memoryview(buffer)
+    data = buffer.data
     begins, ends = room.texts[:2, : state[KNOWN]].tolist()
     return RawEvents(
         phase=columns.phase[:events].copy(),
@@ -201,20 +201,21 @@ def _pending_at(buffer: Uint8, begin: int) -> int:
 def scan_chunk(buffer: Uint8, begin: int, end: int, base: int, last: bool) -> ScanResult:
     """Reads the events of a part of the array ``traceEvents``.
 
-    A comma missing between two events is let pass. A flow's ``id`` that is neither a number nor ``0x`` and hex
-    digits becomes a 62-bit hash of its text, the same in every chunk.
+    A comma missing between two events is let pass. A flow's ``id`` that is neither a number nor ``0x`` and
+    hex digits becomes a 62-bit hash of its text, the same in every chunk.
 
     Args:
         buffer: (n,) uint8, UTF-8 text.
-        begin: Index inside the array, at or before the ``{`` of an event; only white space and commas between.
+        begin: Index inside the array, at or before the ``{`` of an event; only space and commas between.
         end: Events that begin here or later are not read; the last one read may end behind it.
         base: Offset of ``buffer[0]`` in the whole unpacked text.
         last: Whether nothing follows this buffer.
 
     Returns:
-        The events and why it stopped. ``END``: all before ``end`` was read and ``stopped`` is at the next event
-        (where the buffer ends first: at the comma before it, or at the buffer's end). ``CLOSED``: behind the
-        array's ``]``. ``INCOMPLETE``: at an event, or another element, that the buffer does not hold whole.
+        The events and why it stopped. ``END``: all before ``end`` was read and ``stopped`` is at the next
+        event (where the buffer ends first: at the comma before it, or at the buffer's end). ``CLOSED``:
+        behind the array's ``]``. ``INCOMPLETE``: at an event, or another element, that the buffer does not
+        hold whole.
     """
     text = _shared_view(buffer)
     state = np.zeros(STATE, np.int64)

@@ -18,6 +18,7 @@ from core.readers.torch_trace.scan_text import (
     QUOTE,
     Text,
     closing_quote,
+    is_space,
     pointer,
     skip_space,
 )
@@ -50,9 +51,9 @@ def _usual_key(text: Text, i: int) -> int:
 
 @compiled_part
 def _last_before(text: Text, i: int, floor: int) -> int:
-    """Returns the index of the last byte before ``i`` that is no white space, -1 if it lies before ``floor``."""
+    """Returns the index of the last byte before ``i`` that is no white space, -1 if there is none."""
     i -= 1
-    while i >= floor and (text.data[i] in (32, 10, 13, 9)):
+    while i >= floor and is_space(text.data[i]):
         i -= 1
     return i if i >= floor else -1
 
@@ -62,7 +63,7 @@ def begins_event(text: Text, i: int, floor: int) -> int:
     """Whether the ``{`` at ``i`` very probably begins an event that follows another.
 
     Args:
-        buffer: The text.
+        text: The text.
         i: Index of a ``{``.
         floor: Bytes before this index are not looked at.
 
@@ -83,7 +84,7 @@ def begins_event(text: Text, i: int, floor: int) -> int:
 
 @compiled_part
 def _next_event(text: Text, start: int) -> int:
-    """Returns the index of the first ``{`` behind ``}`` and a comma from ``start`` on that begins an event, or -1."""
+    """Returns the index of the first ``{`` from ``start`` on that begins an event, or -1."""
     for i in range(start, text.length):
         if text.data[i] == OPEN_OBJECT and begins_event(text, i, start) >= 0:
             return i
@@ -92,7 +93,7 @@ def _next_event(text: Text, start: int) -> int:
 
 @compiled_part
 def _closes_array(text: Text, i: int) -> bool:
-    """Whether the ``]`` at ``i`` looks like the end of the array: then comes another key, the end or nothing."""
+    """Whether the ``]`` at ``i`` ends the array by its looks: another key, a ``}`` or nothing follows."""
     after = skip_space(text, i + 1)
     if after < text.length and text.data[after] == COMMA:
         after = skip_space(text, after + 1)
@@ -123,7 +124,7 @@ def _cut(text: Text, start: int) -> int:
 
 @compiled_part
 def _spans_events(text: Text, start: int, end: int) -> bool:
-    """Whether a string's content ends like what stands before an event or behind the last: its quotes are wrong."""
+    """Whether a string ends like what stands before an event or behind the last: its quotes are wrong."""
     last = _last_before(text, end, start)
     if last < 0:
         return False
@@ -150,7 +151,7 @@ def _follows_value(text: Text, i: int) -> bool:
 
 @compiled_part
 def _balanced(text: Text, start: int) -> int:
-    """Returns the index behind the ``}`` that closes the object at ``start``, ``BAD`` if its brackets are not sane."""
+    """Returns the index behind the ``}`` of the object at ``start``, ``BAD`` if its brackets are not sane."""
     braces = 0
     brackets = 0
     limit = text.length
@@ -164,27 +165,27 @@ def _balanced(text: Text, start: int) -> int:
             if _spans_events(text, i + 1, end):
                 return BAD
             i = end
-        elif byte == OPEN_OBJECT:
-            braces += 1
-            if limit == text.length and begins_event(text, i, start) >= 0:
-                limit = min(limit, i + DOUBT_BYTES)
-        elif byte == CLOSE_OBJECT:
-            braces -= 1
-            if braces == 0:
-                return i + 1 if brackets == 0 and _follows_value(text, i + 1) else BAD
-        elif byte == OPEN_LIST:
-            brackets += 1
-        elif byte == CLOSE_LIST:
-            brackets -= 1
-            if brackets < 0:
-                return BAD
+        elif byte == OPEN_OBJECT and limit == text.length and begins_event(text, i, start) >= 0:
+            limit = min(limit, i + DOUBT_BYTES)
+        braces += _step(byte, OPEN_OBJECT, CLOSE_OBJECT)
+        brackets += _step(byte, OPEN_LIST, CLOSE_LIST)
         i += 1
+        if braces <= 0 or brackets < 0:
+            return i if braces == brackets == 0 and _follows_value(text, i) else BAD
     return OUT if limit == text.length else BAD
 
 
 @compiled_part
+def _step(byte: int, opening: int, closing: int) -> int:
+    """Returns how a byte changes the depth of one kind of bracket."""
+    if byte == opening:
+        return 1
+    return -1 if byte == closing else 0
+
+
+@compiled_part
 def broken_end(text: Text, start: int) -> int:
-    """Returns the index behind the broken event that begins at ``start``, ``OUT`` if this buffer does not say.
+    """Returns the index behind the broken event that begins at ``start``, ``OUT`` if no end is in sight.
 
     Where its brackets and quotes still add up it ends with them, otherwise
     before the next event or before the array's end.

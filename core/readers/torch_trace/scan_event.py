@@ -33,6 +33,7 @@ from core.readers.torch_trace.scan_text import (
     Text,
     behind_colon,
     end_of_key,
+    signed,
     skip_space,
     skip_strict,
 )
@@ -131,7 +132,9 @@ def _read_triple(text: Text, i: int, notes: Int64, found: Int64, slot: int) -> i
 
 
 @compiled_part
-def _skip_null(text: Text, i: int, notes: Int64, found: Int64, slot: int, kind: int) -> int:
+def _skip_null(  # noqa: PLR0913, PLR0917  (compiled code takes numbers and pointers, no objects)
+    text: Text, i: int, notes: Int64, found: Int64, slot: int, kind: int
+) -> int:
     """Skips what begins with ``n``: ``null`` takes the value away."""
     _drop(notes, found, slot)
     if kind == _TRIPLE:
@@ -141,7 +144,9 @@ def _skip_null(text: Text, i: int, notes: Int64, found: Int64, slot: int, kind: 
 
 
 @compiled_part
-def _read_argument(text: Text, i: int, notes: Int64, found: Int64, slot: int, kind: int) -> int:
+def _read_argument(  # noqa: PLR0913, PLR0917  (compiled code takes numbers and pointers, no objects)
+    text: Text, i: int, notes: Int64, found: Int64, slot: int, kind: int
+) -> int:
     """Reads the value of a known argument at ``i``. Returns the index behind it, ``OUT``, ``BAD``."""
     if text.data[i] == _LETTER_N:
         return _skip_null(text, i, notes, found, slot, kind)
@@ -154,7 +159,7 @@ def _read_argument(text: Text, i: int, notes: Int64, found: Int64, slot: int, ki
     elif kind == _NUMBER:
         end, number, fit = read_float(text, i)
         if fit == FIT:
-            _put(notes, found, slot, np.float64(number).view(np.int64), -1)
+            _put(notes, found, slot, signed(np.float64(number).view(np.int64)), -1)
             return end
     elif kind == _TRIPLE:
         end = _read_triple(text, i, notes, found, slot)
@@ -191,7 +196,7 @@ def _read_arguments(text: Text, i: int, notes: Int64, found: Int64, keys: Keys) 
             )
         else:
             # An escape may be another spelling of a known key.
-            notes[UNREAD] |= np.int64(has_escape(text, i + 1, key_end))
+            notes[UNREAD] |= signed(has_escape(text, i + 1, key_end))
             i = skip_strict(text, value)
         if i < 0:
             return i
@@ -244,7 +249,7 @@ def _read_hex(text: Text, start: int, end: int) -> tuple[int, int]:
         return 0, 0
     value = 0
     for i in range(start + 2, end):
-        byte = np.int64(text.data[i])
+        byte = signed(text.data[i])
         letter = (byte | 32) - 97
         if ZERO <= byte <= NINE:
             value = (value << 4) | (byte - ZERO)
@@ -257,10 +262,10 @@ def _read_hex(text: Text, start: int, end: int) -> tuple[int, int]:
 
 @compiled_part
 def _read_phase(text: Text, i: int, notes: Int64) -> int:
-    """Reads ``ph``. Metadata, counters and whatever is no single ASCII character are left to be read alone."""
+    """Reads ``ph``. Metadata, counters and what is no single ASCII character are to be read alone."""
     n = text.length
     if i + 2 < n and text.data[i] == QUOTE and text.data[i + 2] == QUOTE and text.data[i + 1] != BACKSLASH:
-        phase = np.int64(text.data[i + 1])
+        phase = signed(text.data[i + 1])
         notes[NOTE_PHASE] = phase
         if phase <= 32 or phase > 126 or phase in (_LETTER_M, _LETTER_C, QUOTE):
             notes[UNREAD] = 1
@@ -282,8 +287,10 @@ def _read_text(text: Text, i: int, notes: Int64, code: int) -> int:
 
 
 @compiled_part
-def _read_member(text: Text, i: int, notes: Int64, found: Int64, code: int, keys: Keys) -> int:
-    """Reads the value of one of the event's own keys at ``i``. Returns the index behind it, ``OUT``, ``BAD``."""
+def _read_member(  # noqa: PLR0913, PLR0917  (compiled code takes numbers and pointers, no objects)
+    text: Text, i: int, notes: Int64, found: Int64, code: int, keys: Keys
+) -> int:
+    """Reads the value at ``i`` of one of the event's own keys. Returns the index behind it or why not."""
     if code < TEXTS:
         return _read_text(text, i, notes, code)
     if code == ARGS:
@@ -292,10 +299,8 @@ def _read_member(text: Text, i: int, notes: Int64, found: Int64, code: int, keys
         if text.data[i] != _LETTER_N:
             notes[UNREAD] = 1
         return skip_strict(text, i)
-    if code == PHASE:
-        return _read_phase(text, i, notes)
-    if code == ID:
-        return _read_id(text, i, notes, found)
+    if code in (PHASE, ID):
+        return _read_phase(text, i, notes) if code == PHASE else _read_id(text, i, notes, found)
     end, value, fit = read_time(text, i)
     if fit == FIT:
         notes[NOTE_TIME if code == TIME else NOTE_DURATION] = value
@@ -305,14 +310,16 @@ def _read_member(text: Text, i: int, notes: Int64, found: Int64, code: int, keys
 
 
 @compiled_part
-def read_event(text: Text, start: int, notes: Int64, found: Int64, own: Keys, keys: Keys) -> int:
+def read_event(  # noqa: PLR0913, PLR0917  (compiled code takes numbers and pointers, no objects)
+    text: Text, start: int, notes: Int64, found: Int64, own: Keys, keys: Keys
+) -> int:
     """Reads the event whose ``{`` is at ``start``.
 
     Args:
-        buffer: The text of the chunk.
+        text: The text of the chunk.
         start: Index of the ``{``.
-        notes: (16,) int64, filled: see the names of its places. ``UNREAD`` is 1 if the event is sound JSON but
-            must be read alone.
+        notes: (16,) int64, filled: see the names of its places. ``UNREAD`` is 1 if the event is sound JSON
+            but must be read alone.
         found: 3 x 64 int64, filled with the known arguments (the first ``notes[FOUND]`` columns).
         own: The event's own keys.
         keys: The known arguments.
@@ -346,7 +353,7 @@ def read_event(text: Text, start: int, notes: Int64, found: Int64, own: Keys, ke
             i = _read_member(text, value, notes, found, code, keys)
         else:
             # An escape may be another spelling of a known key.
-            notes[UNREAD] |= np.int64(has_escape(text, i + 1, key_end))
+            notes[UNREAD] |= signed(has_escape(text, i + 1, key_end))
             i = skip_strict(text, value)
         if i < 0:
             return i

@@ -98,7 +98,7 @@ class Tools(NamedTuple):
 @compiled_part
 def _has_room(state: Int64) -> bool:
     """Whether one more event fits, whatever it brings."""
-    return (
+    return bool(
         state[EVENTS] < state[ROOM + EVENTS]
         and state[VALUES] + MOST_FOUND <= state[ROOM + VALUES]
         and state[KNOWN] + MOST_TEXTS <= state[ROOM + KNOWN]
@@ -108,7 +108,9 @@ def _has_room(state: Int64) -> bool:
 
 
 @compiled_part
-def _keep(text: Text, offset: int, tools: Tools, columns: Columns, texts: Texts, state: Int64) -> None:
+def _keep(  # noqa: PLR0913, PLR0917  (compiled code takes numbers and pointers, no objects)
+    text: Text, offset: int, tools: Tools, columns: Columns, texts: Texts, state: Int64
+) -> None:
     """Writes the event that was just read behind the others."""
     notes, found = tools.notes, tools.found
     row = state[EVENTS]
@@ -158,7 +160,7 @@ def _note_comma(columns: Columns, state: Int64, i: int, base: int) -> None:
 
 @compiled_part
 def _skip_element(text: Text, i: int) -> int:
-    """Returns the index behind an element that is no object: JSON, or whatever comes before the next separator."""
+    """Returns the index behind an element that is no object: JSON, or what comes before the next comma."""
     end = skip_strict(text, i)
     if end != BAD:
         return end
@@ -171,7 +173,7 @@ def _skip_element(text: Text, i: int) -> int:
 
 @compiled_part
 def _other_element(text: Text, i: int, base: int, last: bool, state: Int64) -> int:
-    """Counts an element that is no object. Returns the index behind it, ``OUT`` if it goes on in the next buffer."""
+    """Counts an element that is no object. Returns the index behind it, ``OUT`` if the buffer ends in it."""
     end = _skip_element(text, i)
     if end == OUT:
         if not last:
@@ -186,7 +188,7 @@ def _other_element(text: Text, i: int, base: int, last: bool, state: Int64) -> i
 
 @compiled_part
 def _event_end(text: Text, i: int, read: int, last: bool) -> int:
-    """Returns the index behind an event that could not be read as ``read`` says, ``OUT`` if more text is needed."""
+    """Returns the index behind an event that was not read, for the reason ``read``; ``OUT``: more text."""
     if read == OUT and not last:
         return OUT
     end = broken_end(text, i)
@@ -196,7 +198,7 @@ def _event_end(text: Text, i: int, read: int, last: bool) -> int:
 
 
 @compiled_part
-def _one_event(
+def _one_event(  # noqa: PLR0913, PLR0917  (compiled code takes numbers and pointers, no objects)
     text: Text, i: int, base: int, last: bool, tools: Tools, columns: Columns, texts: Texts, state: Int64
 ) -> int:
     """Reads the event at ``i`` and keeps it, or leaves it. Returns the index behind it, ``OUT``."""
@@ -235,7 +237,7 @@ def _close(columns: Columns, state: Int64, i: int, base: int) -> int:
 
 
 @compiled_part
-def _loop(
+def _loop(  # noqa: PLR0913, PLR0917  (compiled code takes numbers and pointers, no objects)
     text: Text, end: int, base: int, last: bool, tools: Tools, columns: Columns, texts: Texts, state: Int64
 ) -> int:
     """The loop of ``scan_events``."""
@@ -264,7 +266,7 @@ def _loop(
 
 
 @compiled_entry
-def scan_events(
+def scan_events(  # noqa: PLR0913, PLR0917  (compiled code takes numbers and pointers, no objects)
     buffer: Uint8,
     end: int,
     base: int,
@@ -277,7 +279,7 @@ def scan_events(
     places: Int32,
     state: Int64,
 ) -> int:
-    """Reads events from ``state[PLACE]`` on until ``end``, the array's end, the buffer's end or a full column.
+    """Reads events from ``state[PLACE]`` on to ``end``, the array's end, the buffer's end or a full column.
 
     Args:
         buffer: (n,) uint8, the text.

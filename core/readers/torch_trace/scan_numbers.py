@@ -21,6 +21,7 @@ from core.readers.torch_trace.scan_text import (
     QUOTE,
     ZERO,
     Text,
+    signed,
     skip_digits,
 )
 
@@ -50,7 +51,7 @@ ABSENT_VALUE: Final = 2
 
 
 @compiled_part
-def _digits(
+def _digits(  # noqa: PLR0913, PLR0917  (compiled code takes numbers and pointers, no objects)
     text: Text, i: int, mantissa: np.uint64, kept: int, dropped: int, rest: int
 ) -> tuple[int, np.uint64, int, int, int]:
     """Adds the digits at ``i`` to a mantissa of at most ``KEPT_DIGITS`` digits.
@@ -68,7 +69,7 @@ def _digits(
                 kept += 1
         else:
             if dropped == 0:
-                rest = np.int64(digit)
+                rest = signed(digit)
             dropped += 1
         i += 1
     return i, mantissa, kept, dropped, rest
@@ -76,7 +77,7 @@ def _digits(
 
 @compiled_part
 def _exponent(text: Text, i: int) -> tuple[int, int]:
-    """Reads what follows ``e``. Returns the index behind it (``OUT``, ``BAD``) and the exponent, held within bounds."""
+    """Reads what follows ``e``. Returns the index behind it (``OUT``, ``BAD``) and the exponent, bounded."""
     n = text.length
     negative = False
     if i < n and (text.data[i] == MINUS or text.data[i] == PLUS):
@@ -85,7 +86,7 @@ def _exponent(text: Text, i: int) -> tuple[int, int]:
     first = i
     value = 0
     while i < n and ZERO <= text.data[i] <= NINE:
-        value = min(value * 10 + np.int64(text.data[i] - ZERO), _MOST_EXPONENT)
+        value = min(value * 10 + signed(text.data[i] - ZERO), _MOST_EXPONENT)
         i += 1
     if i >= n:
         return OUT, 0
@@ -145,6 +146,11 @@ def _scaled(mantissa: np.uint64, exponent: int, rest: int) -> tuple[np.uint64, b
 
 
 @compiled_part
+def _begins_number(byte: int) -> bool:
+    return byte == MINUS or ZERO <= byte <= NINE
+
+
+@compiled_part
 def _signed_end(text: Text, i: int) -> tuple[int, bool, bool]:
     """Steps over a quote and a minus sign before digits. Returns the index behind, quoted, negative."""
     n = text.length
@@ -162,7 +168,7 @@ def read_time(text: Text, i: int) -> tuple[int, int, int]:
     """Reads microseconds, a number or a number between quotes, as nanoseconds; half a ns goes away from zero.
 
     Args:
-        buffer: The text.
+        text: The text.
         i: Index of a value, inside the buffer.
 
     Returns:
@@ -170,7 +176,7 @@ def read_time(text: Text, i: int) -> tuple[int, int, int]:
         more, and whatever is no number: then the index is ``i``.
     """
     first = text.data[i]
-    if first != QUOTE and first != MINUS and not ZERO <= first <= NINE:
+    if not (first == QUOTE or _begins_number(first)):
         return i, 0, UNFIT
     at, quoted, negative = _signed_end(text, i)
     end, mantissa, exponent, rest = read_decimal(text, at)
@@ -183,7 +189,7 @@ def read_time(text: Text, i: int) -> tuple[int, int, int]:
     value, fits, _ = _scaled(mantissa, exponent + 3, rest)
     if not fits or value >= _TIME_LIMIT:
         return end, 0, UNFIT
-    return end, (-np.int64(value) if negative else np.int64(value)), FIT
+    return end, (-signed(value) if negative else signed(value)), FIT
 
 
 @compiled_part
@@ -192,8 +198,8 @@ def _as_int64(value: np.uint64, negative: bool) -> tuple[int, int]:
     if negative:
         if value > _POSITIVE_LIMIT:
             return 0, UNFIT
-        return np.int64(_NOUGHT - value), FIT
-    return np.int64(value), FIT
+        return signed(_NOUGHT - value), FIT
+    return signed(value), FIT
 
 
 @compiled_part
@@ -201,7 +207,7 @@ def read_integer(text: Text, i: int) -> tuple[int, int, int]:
     """Reads a JSON integer, one between quotes, or a float without a fraction.
 
     Args:
-        buffer: The text.
+        text: The text.
         i: Index of a value, inside the buffer.
 
     Returns:
@@ -210,7 +216,7 @@ def read_integer(text: Text, i: int) -> tuple[int, int, int]:
     """
     n = text.length
     first = text.data[i]
-    if first != QUOTE and first != MINUS and not ZERO <= first <= NINE:
+    if not (first == QUOTE or _begins_number(first)):
         return i, 0, UNFIT
     at, quoted, negative = _signed_end(text, i)
     end = at
@@ -265,11 +271,11 @@ def read_float(text: Text, i: int) -> tuple[int, float, int]:
     """Reads a JSON number as the nearest float64.
 
     Returns:
-        Index behind it (``OUT``, ``BAD``), the value, and ``FIT``. ``UNFIT`` where no number stands (the index
-        is ``i``) or where 53 bits and one exact power of ten do not settle which float64 is nearest.
+        Index behind it (``OUT``, ``BAD``), the value, and ``FIT``. ``UNFIT`` where no number stands (the
+        index is ``i``) or where 53 bits and one exact power of ten do not settle which float64 is nearest.
     """
     first = text.data[i]
-    if first != MINUS and not ZERO <= first <= NINE:
+    if not _begins_number(first):
         return i, 0.0, UNFIT
     negative = first == MINUS
     end, mantissa, exponent, rest = read_decimal(text, i + 1 if negative else i)

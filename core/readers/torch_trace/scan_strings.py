@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from core.compiled import compiled_entry, compiled_part
-from core.readers.torch_trace.scan_text import Text, backslashes, load_word
+from core.readers.torch_trace.scan_text import Text, backslashes, load_word, signed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,7 +78,7 @@ def has_escape(text: Text, start: int, end: int) -> bool:
 
 @compiled_part
 def hash_span(text: Text, start: int, end: int, first: np.uint64, second: np.uint64) -> np.uint64:
-    """Mixes the bytes of a span. Two multiplications a word: the bits that one leaves alone meet the other."""
+    """Mixes the bytes of a span, each word in two steps: the bits that one leaves alone meet the other."""
     value = np.uint64(end - start) * first
     i = start
     while i < end:
@@ -96,7 +96,7 @@ def same_bytes(left: Text, i: int, right: Text, j: int, length: int) -> bool:
         if load_word(left.data, i + k) != load_word(right.data, j + k):
             return False
         k += 8
-    return _word(left, i + k, i + length) == _word(right, j + k, j + length)
+    return bool(_word(left, i + k, i + length) == _word(right, j + k, j + length))
 
 
 @compiled_part
@@ -106,7 +106,7 @@ def find_key(text: Text, start: int, end: int, keys: Keys) -> int:
     tail = _word(text, max(start, end - 8), end)
     mixed = (head ^ np.uint64(keys.table[0])) * _FIRST
     mixed = (mixed ^ (tail + np.uint64(end - start))) * _SECOND
-    number = keys.table[1 + np.int64(mixed >> _KEY_SHIFT)]
+    number = keys.table[1 + signed(mixed >> _KEY_SHIFT)]
     if number < 0:
         return -1
     entry = 1 + KEY_SLOTS + 4 * number
@@ -134,7 +134,9 @@ class Texts(NamedTuple):
 
 
 @compiled_part
-def intern(text: Text, start: int, end: int, texts: Texts, secret: Int64, known: int) -> int:
+def intern(  # noqa: PLR0913, PLR0917  (compiled code takes numbers and pointers, no objects)
+    text: Text, start: int, end: int, texts: Texts, secret: Int64, known: int
+) -> int:
     """Returns the id of a span's text; one that is new gets the id ``known``, for which there is room.
 
     Args:
@@ -145,10 +147,10 @@ def intern(text: Text, start: int, end: int, texts: Texts, secret: Int64, known:
         secret: Two multipliers of the hash.
         known: How many texts there are.
     """
-    stamp = np.int64(hash_span(text, start, end, np.uint64(secret[0]), np.uint64(secret[1])))
+    stamp = signed(hash_span(text, start, end, np.uint64(secret[0]), np.uint64(secret[1])))
     place = stamp & texts.mask
     while texts.places[place] >= 0:
-        found = np.int64(texts.places[place])
+        found = signed(texts.places[place])
         at = texts.begins[found]
         same = texts.stamps[found] == stamp and texts.ends[found] - at == end - start
         if same and same_bytes(text, start, text, at, end - start):
@@ -175,7 +177,7 @@ def place_again(stamps: Int64, places: Int32) -> None:
 @compiled_part
 def hash_flow(text: Text, start: int, end: int) -> int:
     """Returns a number below 2**62 for the text of a flow's id, the same in every chunk and process."""
-    return np.int64(hash_span(text, start, end, _FIRST, _SECOND) & _FLOW_BITS)
+    return signed(hash_span(text, start, end, _FIRST, _SECOND) & _FLOW_BITS)
 
 
 def _place(text: bytes, salt: int) -> int:

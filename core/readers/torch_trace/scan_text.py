@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import numpy as np
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
@@ -58,6 +58,9 @@ class Text(NamedTuple):
 
 if TYPE_CHECKING:
 
+    def signed(value: Any) -> int:
+        """Types what turns any integer into a signed one."""
+
     def pointer(array: Array) -> Array:
         """Types the intrinsic of this name."""
 
@@ -68,6 +71,7 @@ if TYPE_CHECKING:
         """Types the intrinsic of this name."""
 
 else:
+    signed = np.int64
 
     @intrinsic
     def pointer(_: Any, array: Any) -> Any:
@@ -80,7 +84,7 @@ else:
 
     @intrinsic
     def load_word(_: Any, data: Any, index: Any) -> Any:
-        """Reads the 8 bytes at ``index`` as one little-endian word. The caller has checked that they exist."""
+        """Reads the 8 bytes at ``index`` as a little-endian word. The caller has checked that they exist."""
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             place = builder.gep(arguments[0], [arguments[1]])
@@ -100,10 +104,16 @@ else:
 
 
 @compiled_part
+def is_space(byte: int) -> bool:
+    """Whether a byte is JSON white space."""
+    return byte == 32 or (9 <= byte <= 13 and byte != 11 and byte != 12)  # noqa: PLR1714  (a tuple is slower)
+
+
+@compiled_part
 def skip_space(text: Text, i: int) -> int:
-    """Returns the index of the first byte that is no JSON white space, the buffer's length if there is none."""
+    """Returns the index of the first byte that is no white space, the buffer's length if there is none."""
     n = text.length
-    while i < n and text.data[i] <= 32 and (text.data[i] in (32, 10, 13, 9)):
+    while i < n and is_space(text.data[i]):
         i += 1
     return i
 
@@ -253,7 +263,7 @@ def _behind_value(text: Text, i: int, kinds: int, depth: int) -> tuple[int, int,
     """Goes from the end of a value to the next one, through the brackets that close in between.
 
     Args:
-        buffer: The text.
+        text: The text.
         i: Index behind the value.
         kinds: A bit for each open level, the innermost lowest: 1 is an object.
         depth: How many levels are open.
@@ -310,7 +320,7 @@ def skip_strict(text: Text, i: int) -> int:
 
 @compiled_part
 def _skip_lenient(text: Text, i: int) -> int:
-    """Returns the index behind any value by its brackets and quotes alone, ``OUT`` if the buffer ends first."""
+    """Returns the index behind any value by its brackets and quotes alone, or ``OUT``."""
     depth = 0
     n = text.length
     i = skip_space(text, i)
@@ -320,9 +330,9 @@ def _skip_lenient(text: Text, i: int) -> int:
             i = closing_quote(text, i + 1)
             if i < 0:
                 return OUT
-        elif byte == OPEN_OBJECT or byte == OPEN_LIST:
+        elif byte in (OPEN_OBJECT, OPEN_LIST):
             depth += 1
-        elif byte == CLOSE_OBJECT or byte == CLOSE_LIST:
+        elif byte in (CLOSE_OBJECT, CLOSE_LIST):
             depth -= 1
             if depth < 0:
                 return i

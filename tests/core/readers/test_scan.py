@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.readers.torch_trace.raw import ABSENT, ARGUMENTS, ArgumentKind, RawEvents, Slot
-from core.readers.torch_trace.scan import Reason, ScanResult, find_boundary, scan_chunk, skip_value
+from core.readers.torch_trace.scan import Reason, ScanResult, scan_chunk
 from core.tables.columns import MISSING, NO_ROW
 
 TRACES = Path(__file__).parents[4] / "shared" / "data" / "traces"
@@ -104,7 +104,7 @@ def argument(value: Any, kind: ArgumentKind, source: str) -> Any:
 
 def members(text: str, at: int) -> list[tuple[str, Any, str]]:
     """Returns key, value and the value's own text (a string's between its quotes) of the object at ``at``."""
-    found = []
+    found: list[tuple[str, Any, str]] = []
     at += 1
     while True:
         while text[at] in " \n\r\t,":
@@ -127,6 +127,12 @@ def members(text: str, at: int) -> list[tuple[str, Any, str]]:
         at = end
 
 
+def phase(value: Any) -> int:
+    if not isinstance(value, str) or isinstance(value, Number) or len(value) != 1 or value in "MC":
+        raise LeaveError
+    return ord(value)
+
+
 def read_one(text: str, at: int) -> Row:
     """Returns what the scan should find for the event at ``at``."""
     row: Row = {"phase": ABSENT, "time": MISSING, "duration": MISSING, "values": {}}
@@ -145,9 +151,7 @@ def read_one(text: str, at: int) -> Row:
         elif value is None:
             continue
         elif key == "ph":
-            if not isinstance(value, str) or isinstance(value, Number) or len(value) != 1 or value in "MC":
-                raise LeaveError
-            row["phase"] = ord(value)
+            row["phase"] = phase(value)
         elif key in row:
             row[key] = source.encode()
         elif key == "id":
@@ -259,7 +263,9 @@ EVENTS = st.fixed_dictionaries(
         "tid": st.one_of(st.integers(0, 9), WORDS),
         "ts": st.one_of(DECIMALS, DECIMALS.map(str), st.integers(-(10**19), 10**19), st.none()),
         "dur": st.one_of(DECIMALS, st.floats(0, 1e9), st.just("NaN ")),
-        "id": st.one_of(INTEGERS, st.integers(-(2**63), 2**64 - 1).map(str), st.integers(0, 2**63 - 1).map(hex)),
+        "id": st.one_of(
+            INTEGERS, st.integers(-(2**63), 2**64 - 1).map(str), st.integers(0, 2**63 - 1).map(hex)
+        ),
         "args": st.one_of(ARGS, ARGS, st.none()),
         "s": st.just("t"),
         "other": ANY,

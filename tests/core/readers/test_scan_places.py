@@ -136,7 +136,8 @@ def test_bytes_inside_strings_are_not_judged() -> None:
 def test_arguments_are_found_by_slot() -> None:
     text = (
         b'{"args":{"stream":"7","Addr":18446744073709551615,"device":null,"unknown":{"stream":9}},"id":"0xff"},'
-        b'{"args":{"External id":5,"external id":6,"grid":[1, 2,3],"Input Dims":[[2, 3], []],"dtype":"Half"}},'
+        b'{"args":{"External id":5,"external id":6,"grid":[1, 2,3],"Input Dims":[[2, 3], []],'
+        b'"dtype":"Half"}},'
         b'{"args":{"stream":7.0,"est. achieved occupancy %":12.5,"Input Dims":null,"stream":8}, "id":12},'
         b'{"args":{"stream":7,"device":1,"stream":null}}]'
     )
