@@ -1,0 +1,338 @@
+"""The picture of a timeline's lanes: one image of device pixels, painted row by row from the index.
+
+A pixel is idle (the background or a grid line) if and only if nothing ran in
+it. Else it has the colour of the category that ran longest, the fainter the
+less of the pixel was busy. Patterns mark categories where they are at least
+6 px wide. A slice without length is a line of one pixel in the lower half of
+its row, because it is no busy time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtGui import QColor, QImage
+
+from core.analyses.timeline_index import edges_ns
+from core.analyses.timeline_raster import counter_envelope, raster, ticks, wide_slices
+from core.compiled import compiled
+from core.tables.timeline import IDLE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from core.tables.columns import Float64, Int64, Uint8
+    from core.tables.timeline import CounterLane, TimelineIndex
+    from gui.plots.timeline_span import TimeSpan
+    from gui.theme import Theme
+
+Pixels = NDArray[np.uint32]
+
+LEVELS: Final = 16
+LEAST_SHADE: Final = 0.4
+PATTERN_LEAST_PX: Final = 6
+_PATTERN_INK: Final = 0.55
+_EDGE_LEVEL: Final = 3
+_SEPARATED_PX: Final = 5
+_PATTERNS: Final = {"communication": 1, "memcpy": 2, "memset": 3}
+"""Diagonal hatch of 6 px, horizontal lines of 4 px, dots of 4 px."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LanePalette:
+    """The colours that lanes are painted with, as 0xffRRGGBB.
+
+    Attributes:
+        fill: (colours + 2, LEVELS) uint32: categories, then calls at even and at odd depth.
+        ink: The same for pixels of a pattern.
+        pattern: (colours + 2,) uint8, 0 for none.
+        background, grid, head, warn, counter_line, counter_fill: One colour each.
+    """
+
+    fill: Pixels
+    ink: Pixels
+    pattern: Uint8
+    background: int
+    grid: int
+    head: int
+    warn: int
+    counter_line: int
+    counter_fill: int
+
+    @property
+    def host(self) -> int:
+        """Colour of calls at even depth; the next one is that of odd depth."""
+        return len(self.pattern) - 2
+
+
+def lane_palette(theme: Theme, categories: Sequence[str]) -> LanePalette:
+    """Colours of a theme for the categories of an index.
+
+    Raises:
+        KeyError: The theme has no such category.
+    """
+    background = theme.color("chart-bg")
+    colours = [QColor(theme.categories[name]) for name in categories]
+    colours += [theme.color("surface3"), theme.color("border-strong")]
+    fill = np.empty((len(colours), LEVELS), np.uint32)
+    ink = np.empty_like(fill)
+    for number, colour in enumerate(colours):
+        for level in range(LEVELS):
+            share = LEAST_SHADE + (1 - LEAST_SHADE) * level / (LEVELS - 1)
+            shade = mixed(background, colour, share)
+            fill[number, level] = shade.rgb()
+            ink[number, level] = mixed(shade, background, _PATTERN_INK).rgb()
+    pattern = np.array([*(_PATTERNS.get(name, 0) for name in categories), 0, 0], np.uint8)
+    return LanePalette(
+        fill,
+        ink,
+        pattern,
+        background.rgb(),
+        theme.color("chart-grid").rgb(),
+        theme.color("surface2").rgb(),
+        theme.color("warn").rgb(),
+        theme.color("text2").rgb(),
+        theme.color("surface3").rgb(),
+    )
+
+
+def mixed(below: QColor, above: QColor, share: float) -> QColor:
+    """A colour with a share of another one over it."""
+    return QColor(
+        *(
+            round(low + (high - low) * share)
+            for low, high in zip(below.getRgb()[:3], above.getRgb()[:3], strict=True)  # type: ignore[index]  # four ints
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A row of the picture.
+
+    Attributes:
+        rows: Rows of the index; of several, the first that is busy in a pixel gives it its colour.
+        top: First device pixel; may lie outside.
+        height: Device pixels.
+        depth: Depth of calls on the host, None for a device.
+    """
+
+    rows: tuple[int, ...]
+    top: int
+    height: int
+    depth: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CounterBar:
+    """A counter's place in the picture, in device pixels."""
+
+    counter: CounterLane
+    top: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class MarkBar:
+    """Where the marks of a lane go, in device pixels."""
+
+    lane: int
+    top: int
+    height: int
+
+
+class LaneImage:
+    """The pixels of the lanes; painted anew when asked, kept between."""
+
+    def __init__(self) -> None:
+        self.pixels: Pixels = np.zeros((1, 1), np.uint32)
+
+    def resize(self, width_px: int, height_px: int) -> None:
+        """Sets the size in device pixels."""
+        if self.pixels.shape != (height_px, width_px):
+            self.pixels = np.zeros((height_px, width_px), np.uint32)
+
+    def image(self) -> QImage:
+        """The picture; it shares the pixels and holds until the next resize."""
+        height_px, width_px = self.pixels.shape
+        return QImage(self.pixels.data, width_px, height_px, 4 * width_px, QImage.Format.Format_RGB32)
+
+    def clear(self, palette: LanePalette, grid_px: Sequence[int]) -> None:
+        """Paints the background and the grid's vertical lines."""
+        self.clear_top(palette, grid_px, len(self.pixels))
+
+    def clear_top(self, palette: LanePalette, grid_px: Sequence[int], height_px: int) -> None:
+        """The same for so many lines at the top."""
+        self.pixels[:height_px] = palette.background
+        inside = [x for x in grid_px if 0 <= x < self.pixels.shape[1]]
+        self.pixels[:height_px, inside] = palette.grid
+
+    def paint_head(self, palette: LanePalette, top: int, height: int) -> None:
+        """Paints the background of a group's head."""
+        self.pixels[max(0, top) : max(0, top + height)] = palette.head
+
+    def paint_bars(
+        self, index: TimelineIndex, span: TimeSpan, bars: Sequence[Bar], palette: LanePalette, scale: float
+    ) -> None:
+        """Paints rows.
+
+        Args:
+            index: Of the timeline.
+            span: What is visible; at least a nanosecond a pixel.
+            bars: The rows.
+            palette: Colours.
+            scale: Device pixels a pixel, for the patterns.
+        """
+        if not bars:
+            return
+        width_px = self.pixels.shape[1]
+        rows = np.array(sorted({row for bar in bars for row in bar.rows}), np.int64)
+        colour, level = _shades(index, rows, span, width_px)
+        lines = ticks(index, rows, span.start_ns, span.end_ns, width_px)
+        place = {int(row): number for number, row in enumerate(rows)}
+        cell = max(1, round(scale))
+        for bar in bars:
+            shown = _summed([place[row] for row in bar.rows], colour, level, lines)
+            colours = shown[0]
+            if bar.depth is not None:
+                colours = np.where(colours == IDLE, colours, palette.host + bar.depth % 2).astype(np.uint8)
+            _paint_bar(
+                self.pixels,
+                bar.top,
+                bar.height,
+                colours,
+                shown[1],
+                palette.fill,
+                palette.ink,
+                palette.pattern,
+                PATTERN_LEAST_PX * cell,
+                cell,
+            )
+            _paint_lines(self.pixels, bar.top + bar.height // 2, bar.top + bar.height, shown[2], palette.fill)
+
+    def paint_counter(self, bar: CounterBar, span: TimeSpan, palette: LanePalette) -> None:
+        """Paints a step line over its area; the lane's top is the counter's largest value."""
+        if not len(bar.counter.value):
+            return
+        low, high = counter_envelope(bar.counter, span.start_ns, span.end_ns, self.pixels.shape[1])
+        bottom = min(0.0, float(bar.counter.value.min()))
+        room = max(float(bar.counter.value.max()) - bottom, 1e-300)
+        _paint_counter(
+            self.pixels,
+            bar.top,
+            bar.height,
+            (low - bottom) / room,
+            (high - bottom) / room,
+            palette.counter_fill,
+            palette.counter_line,
+        )
+
+    def paint_marks(
+        self, index: TimelineIndex, span: TimeSpan, bars: Sequence[MarkBar], palette: LanePalette
+    ) -> None:
+        """Paints where slices with an impossible time begin."""
+        if not len(index.marks):
+            return
+        edges = edges_ns(span.start_ns, span.end_ns, self.pixels.shape[1])
+        first, last = index.marks.time_ns.searchsorted((span.start_ns, span.end_ns))
+        lanes = index.marks.lane[first:last]
+        pixel = edges.searchsorted(index.marks.time_ns[first:last], side="right") - 1
+        for bar in bars:
+            at = pixel[lanes == bar.lane]
+            for x in (at, np.minimum(at + 1, self.pixels.shape[1] - 1)):
+                self.pixels[max(0, bar.top) : max(0, bar.top + bar.height), x] = palette.warn
+
+
+def _shades(index: TimelineIndex, rows: Int64, span: TimeSpan, width_px: int) -> tuple[Uint8, Uint8]:
+    """Colour of each pixel and how much of it is busy, from 0 (nothing) to LEVELS - 1 (all)."""
+    colour, busy_ns = raster(index, rows, span.start_ns, span.end_ns, width_px)
+    length_ns = np.diff(edges_ns(span.start_ns, span.end_ns, width_px))
+    level = np.ceil(busy_ns * ((LEVELS - 1) / length_ns))
+    level = np.minimum(level, LEVELS - 1).astype(np.uint8)
+    # The last pixel of a slice is fainter, so that slices of one colour are told apart.
+    least_ns = max(1, span.length_ns * _SEPARATED_PX // width_px)
+    which, position = wide_slices(index, rows, span.start_ns, span.end_ns, least_ns)
+    inside = index.end_ns[position] <= span.end_ns
+    edges = edges_ns(span.start_ns, span.end_ns, width_px)
+    last = edges.searchsorted(index.end_ns[position[inside]], side="left") - 1
+    level[which[inside], last] = np.minimum(level[which[inside], last], _EDGE_LEVEL)
+    return colour, level
+
+
+def _summed(places: list[int], colour: Uint8, level: Uint8, lines: Uint8) -> tuple[Uint8, Uint8, Uint8]:
+    if len(places) == 1:
+        return colour[places[0]], level[places[0]], lines[places[0]]
+    first = (colour[places] != IDLE).argmax(axis=0)
+    across = np.arange(colour.shape[1])
+    return colour[places][first, across], level[places].max(axis=0), lines[places].min(axis=0)
+
+
+@compiled
+def _paint_bar(  # noqa: PLR0913, PLR0917  (a compiled loop takes arrays, no objects)
+    pixels: Pixels,
+    top: int,
+    height: int,
+    colour: Uint8,
+    level: Uint8,
+    fill: Pixels,
+    ink: Pixels,
+    pattern: Uint8,
+    least_px: int,
+    cell: int,
+) -> None:
+    kinds = _pattern_of(colour, pattern, least_px)
+    for y in range(max(top, 0), min(top + height, pixels.shape[0])):
+        down = (y - top) // cell
+        for x in range(len(colour)):
+            if colour[x] != 255:
+                shades = ink if kinds[x] and _inked(kinds[x], x // cell, down) else fill
+                pixels[y, x] = shades[colour[x], level[x]]
+
+
+@compiled
+def _pattern_of(colour: Uint8, pattern: Uint8, least_px: int) -> Uint8:
+    """The pattern of each pixel; none where a colour is narrower than ``least_px``."""
+    kinds = np.zeros(len(colour), np.uint8)
+    first = 0
+    for x in range(len(colour) + 1):
+        if x < len(colour) and colour[x] == colour[first]:
+            continue
+        if colour[first] != 255 and x - first >= least_px:
+            kinds[first:x] = pattern[colour[first]]
+        first = x
+    return kinds
+
+
+@compiled
+def _inked(kind: int, x: int, down: int) -> bool:
+    """Whether a pattern has ink at a place."""
+    if kind == 1:
+        return (x + down) % 6 < 2
+    if kind == 2:
+        return down % 4 == 3
+    return down % 4 == 2 and x % 4 == 1
+
+
+@compiled
+def _paint_lines(pixels: Pixels, top: int, bottom: int, colour: Uint8, fill: Pixels) -> None:
+    full = fill.shape[1] - 1
+    for x in range(len(colour)):
+        if colour[x] != 255:
+            for y in range(max(top, 0), min(bottom, pixels.shape[0])):
+                pixels[y, x] = fill[colour[x], full]
+
+
+@compiled
+def _paint_counter(  # noqa: PLR0913, PLR0917  (a compiled loop takes arrays, no objects)
+    pixels: Pixels, top: int, height: int, low: Float64, high: Float64, area: int, line: int
+) -> None:
+    for x in range(len(low)):
+        if np.isnan(low[x]):
+            continue
+        upper = top + round((1 - high[x]) * (height - 1))
+        lower = top + round((1 - low[x]) * (height - 1))
+        for y in range(max(upper, 0), min(top + height, pixels.shape[0])):
+            pixels[y, x] = line if y <= lower else area

@@ -1,0 +1,349 @@
+"""Draws a timeline's lanes: their image, the labels over it, the selected slice and its flow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen, QPolygonF
+
+from core.analyses.timeline_raster import row_at, wide_slices
+from core.tables.columns import NO_ROW
+from gui.plots.timeline_geometry import HEADER_PX
+from gui.plots.timeline_image import Bar, CounterBar, LaneImage, LanePalette, MarkBar, lane_palette
+from gui.plots.timeline_labels import LABEL_LEAST_PX, LaneLabels, text_on
+from gui.plots.timeline_layout import COUNTER_PX, PAD_PX, rows_of_closed_group
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from core.tables.timeline import TimelineIndex
+    from gui.plots.timeline_content import FlowArrow, TimelineContent
+    from gui.plots.timeline_geometry import TimelineGeometry
+    from gui.plots.timeline_layout import Strip
+    from gui.theme import Theme
+
+_GROUP_BAR_PX = 14
+_LEAST_LABEL_ROW_PX = 11
+_ARROW_PX = 5.0
+_MOST_ARROWS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A strip with its place in the widget.
+
+    Attributes:
+        strip: The strip.
+        top: First pixel of the widget; may lie outside.
+    """
+
+    strip: Strip
+    top: float
+
+    def row_box(self, row: int) -> tuple[float, int]:
+        """Top in the widget and height of a row of the index."""
+        if self.strip.kind == "group":
+            return self.top + (self.strip.height - 1 - _GROUP_BAR_PX) // 2, _GROUP_BAR_PX
+        top, height = self.strip.row_box(self.strip.rows.index(row))
+        return top - self.strip.top + self.top, height
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """What is drawn over the lanes.
+
+    Attributes:
+        position: Of the selected slice in the index's columns, NO_ROW for none.
+        arrows: Its flow.
+    """
+
+    position: int
+    arrows: tuple[FlowArrow, ...]
+
+
+class LanesPainter:
+    """Keeps the image and the labels between two paintings."""
+
+    def __init__(self, theme: Theme) -> None:
+        self._theme = theme
+        self._image = LaneImage()
+        self._painted: object = None
+        self._labels = LaneLabels(theme.font(theme.px_small))
+        self._palette: tuple[object, LanePalette] | None = None
+
+    @property
+    def image(self) -> LaneImage:
+        """The pixels that were painted last."""
+        return self._image
+
+    def set_theme(self, theme: Theme) -> None:
+        """Takes the colours and fonts of a theme."""
+        self._theme = theme
+        self._labels = LaneLabels(theme.font(theme.px_small))
+        self._palette = None
+        self._painted = None
+
+    def forget(self) -> None:
+        """The content is another one."""
+        self._painted = None
+        self._palette = None
+
+    def palette(self, content: TimelineContent) -> LanePalette:
+        """Colours of the theme for a content."""
+        if self._palette is None or self._palette[0] is not content:
+            self._palette = (content, lane_palette(self._theme, content.categories))
+        return self._palette[1]
+
+    def draw(
+        self,
+        painter: QPainter,
+        geometry: TimelineGeometry,
+        content: TimelineContent,
+        visible: Sequence[Placed],
+        ticks_ns: tuple[int, ...],
+    ) -> None:
+        """Draws the lanes; paints the image anew only if something in it changed."""
+        wanted = (geometry, tuple(visible), ticks_ns)
+        if wanted != self._painted:
+            self._paint(geometry, content, visible, ticks_ns)
+            self._painted = wanted
+        height_px, width_px = self._image.pixels.shape
+        target = QRectF(HEADER_PX, geometry.lanes_top, width_px / geometry.scale, height_px / geometry.scale)
+        painter.drawImage(target, self._image.image())
+        painter.save()
+        painter.setClipRect(target)
+        self._draw_lines(painter, geometry, content, visible)
+        painter.setClipRect(QRectF(HEADER_PX, geometry.scrolled_top, target.width(), target.height()))
+        self._draw_labels(painter, geometry, content, [each for each in visible if not each.strip.pinned])
+        painter.setClipRect(target)
+        self._draw_labels(painter, geometry, content, [each for each in visible if each.strip.pinned])
+        painter.restore()
+
+    def draw_marked(
+        self,
+        painter: QPainter,
+        geometry: TimelineGeometry,
+        content: TimelineContent,
+        visible: Sequence[Placed],
+        marked: Marked,
+    ) -> None:
+        """Draws a frame around the selected slice, and arrows."""
+        selected = marked.position
+        index = content.index
+        painter.save()
+        painter.setClipRect(QRectF(HEADER_PX, geometry.lanes_top, geometry.plot_width, geometry.lanes_height))
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        mark = self._theme.color("chart-mark")
+        for arrow in marked.arrows[:_MOST_ARROWS]:
+            self._draw_arrow(painter, geometry, index, visible, arrow)
+        if selected != NO_ROW:
+            row = int(np.searchsorted(index.row_first, selected, side="right")) - 1
+            box = _box_of_row(index, visible, row)
+            if box is not None:
+                left = geometry.x_of(int(index.start_ns[selected]))
+                right = max(geometry.x_of(int(index.end_ns[selected])), left + 2)
+                left, right = max(left, HEADER_PX - 8.0), min(right, geometry.width + 8.0)
+                painter.setBrush(Qt.BrushStyle.NoBrush)
+                painter.setPen(QPen(self._theme.color("chart-bg"), 4))
+                around = QRectF(left - 1, box[0] - 1, right - left + 2, box[1] + 2)
+                painter.drawRect(around)
+                painter.setPen(QPen(mark, 2))
+                painter.drawRect(around)
+        painter.restore()
+
+    def _paint(
+        self,
+        geometry: TimelineGeometry,
+        content: TimelineContent,
+        visible: Sequence[Placed],
+        ticks_ns: tuple[int, ...],
+    ) -> None:
+        scale = geometry.scale
+        palette = self.palette(content)
+        self._image.resize(geometry.plot_device_px, max(1, int(geometry.lanes_height * scale)))
+        grid = [int((geometry.x_of(time_ns) - HEADER_PX) * scale) for time_ns in ticks_ns]
+        self._image.clear(palette, grid)
+        # What scrolls is painted first and the pinned lanes over it.
+        for pinned in (False, True):
+            part = [each for each in visible if each.strip.pinned == pinned]
+            if pinned and part:
+                self._image.clear_top(palette, grid, round(geometry.pinned_px * scale))
+            self._paint_part(geometry, content, part, palette)
+
+    def _paint_part(
+        self,
+        geometry: TimelineGeometry,
+        content: TimelineContent,
+        part: Sequence[Placed],
+        palette: LanePalette,
+    ) -> None:
+        scale, span = geometry.scale, geometry.span
+
+        def px(y: float) -> int:
+            return round((y - geometry.lanes_top) * scale)
+
+        def placed_bar(placed: Placed, row: int, rows: tuple[int, ...], depth: int | None) -> Bar:
+            top, height = placed.row_box(row)
+            return Bar(rows, px(top), px(top + height) - px(top), depth)
+
+        bars: list[Bar] = []
+        marks: list[MarkBar] = []
+        for placed in part:
+            strip = placed.strip
+            if strip.kind == "counter":
+                top, height = px(placed.top + PAD_PX), px(placed.top + PAD_PX + COUNTER_PX)
+                bar = CounterBar(content.counters[strip.number], top, height - top)
+                self._image.paint_counter(bar, span, palette)
+            elif strip.kind == "group":
+                rows = tuple(rows_of_closed_group(content.index, strip.number)) if strip.closed else ()
+                self._image.paint_head(
+                    palette, px(placed.top), px(placed.top + strip.height) - px(placed.top)
+                )
+                if rows:
+                    bars.append(placed_bar(placed, -1, rows, _depth(content, rows[0])))
+            else:
+                for place, row in _shown_rows(placed, geometry):
+                    depth = place if content.index.lanes[strip.number].host else None
+                    bars.append(placed_bar(placed, row, (row,), depth))
+                marks.append(MarkBar(strip.number, px(placed.top), px(placed.top + PAD_PX) - px(placed.top)))
+        self._image.paint_bars(content.index, span, bars, palette, scale)
+        self._image.paint_marks(content.index, span, marks, palette)
+
+    def _draw_lines(
+        self,
+        painter: QPainter,
+        geometry: TimelineGeometry,
+        content: TimelineContent,
+        visible: Sequence[Placed],
+    ) -> None:
+        """Lines below the strips, and the dashed ones where steps begin."""
+        border = self._theme.color("border")
+        for placed in visible:
+            y = placed.top + placed.strip.height - 1
+            if placed.strip.pinned or y >= geometry.scrolled_top:
+                painter.fillRect(QRectF(HEADER_PX, y, geometry.plot_width, 1), border)
+        if geometry.pinned_px:
+            strong = self._theme.color("border-strong")
+            painter.fillRect(QRectF(HEADER_PX, geometry.scrolled_top - 1, geometry.plot_width, 1), strong)
+        inside = [
+            time for time in content.boundaries_ns if geometry.span.start_ns <= time < geometry.span.end_ns
+        ]
+        if len(inside) > geometry.plot_width / 8:
+            return
+        pen = QPen(self._theme.color("text2"), 1, Qt.PenStyle.CustomDashLine)
+        pen.setDashPattern([3, 3])
+        painter.setPen(pen)
+        for time_ns in inside:
+            x = round(geometry.x_of(time_ns)) + 0.5
+            painter.drawLine(QPointF(x, geometry.lanes_top), QPointF(x, geometry.height))
+
+    def _draw_labels(
+        self,
+        painter: QPainter,
+        geometry: TimelineGeometry,
+        content: TimelineContent,
+        visible: Sequence[Placed],
+    ) -> None:
+        index, span = content.index, geometry.span
+        boxes = [
+            (row, place, placed.row_box(row))
+            for placed in visible
+            if placed.strip.kind == "lane"
+            for place, row in _shown_rows(placed, geometry)
+        ]
+        boxes = [each for each in boxes if each[2][1] >= _LEAST_LABEL_ROW_PX]
+        rows = np.array([row for row, _, _ in boxes], np.int64)
+        least_ns = max(1, span.length_ns * LABEL_LEAST_PX // geometry.plot_width)
+        which, position = wide_slices(index, rows, span.start_ns, span.end_ns, least_ns)
+        inks = self._inks(content)
+        for number, at in zip(which.tolist(), position.tolist(), strict=True):
+            row, _, (top, height) = boxes[number]
+            left = max(geometry.x_of(int(index.start_ns[at])), float(HEADER_PX))
+            right = min(geometry.x_of(int(index.end_ns[at])), float(geometry.width))
+            host = index.lanes[index.row_lane[row]].host
+            ink, patch = inks[-1] if host else inks[index.colour[at]]
+            text = content.name_of(int(index.slice_row[at]))
+            self._labels.draw(painter, QRectF(left, top, right - left, height), text, ink, patch)
+
+    def _inks(self, content: TimelineContent) -> list[tuple[QColor, QColor | None]]:
+        """Colour of the text on each category, and what is painted below it on a pattern; calls come last."""
+        palette = self.palette(content)
+        inks: list[tuple[QColor, QColor | None]] = []
+        for number, name in enumerate(content.categories):
+            fill = QColor(self._theme.categories[name])
+            inks.append((text_on(fill), fill if palette.pattern[number] else None))
+        inks.append((self._theme.color("text"), None))
+        return inks
+
+    def _draw_arrow(
+        self,
+        painter: QPainter,
+        geometry: TimelineGeometry,
+        index: TimelineIndex,
+        visible: Sequence[Placed],
+        arrow: FlowArrow,
+    ) -> None:
+        """A curve from below one slice to the top of the other, also where an end is out of sight."""
+        ends = []
+        for lane, time_ns in ((arrow.from_lane, arrow.from_ns), (arrow.to_lane, arrow.to_ns)):
+            box = _box_of_row(index, visible, row_at(index, lane, time_ns))
+            if box is None:
+                return
+            ends.append((geometry.x_of(time_ns), box))
+        (from_x, from_box), (to_x, to_box) = ends
+        downwards = to_box[0] >= from_box[0]
+        begin = QPointF(from_x, from_box[0] + (from_box[1] if downwards else 0))
+        end = QPointF(to_x, to_box[0] + (0 if downwards else to_box[1]))
+        bend = min(max(abs(end.x() - begin.x()) / 2, 12.0), 120.0)
+        path = QPainterPath(begin)
+        path.cubicTo(QPointF(begin.x() + bend, begin.y()), QPointF(end.x() - bend, end.y()), end)
+        for colour, width in ((self._theme.color("chart-bg"), 3.4), (self._theme.color("chart-mark"), 1.4)):
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.setPen(QPen(colour, width))
+            painter.drawPath(path)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(self._theme.color("chart-mark"))
+        side = _ARROW_PX
+        painter.drawPolygon(
+            QPolygonF(
+                [
+                    end,
+                    QPointF(end.x() - side, end.y() - side / 2),
+                    QPointF(end.x() - side, end.y() + side / 2),
+                ]
+            )
+        )
+
+
+def _shown_rows(placed: Placed, geometry: TimelineGeometry) -> list[tuple[int, int]]:
+    """Number in the strip and number in the index of the rows of a lane that can be seen."""
+    strip = placed.strip
+    shown = []
+    first = strip.rows_above(geometry.lanes_top - placed.top)
+    for place in range(first, len(strip.rows)):
+        top, _ = placed.row_box(strip.rows[place])
+        if top >= geometry.height:
+            break
+        shown.append((place, strip.rows[place]))
+    return shown
+
+
+def _box_of_row(index: TimelineIndex, visible: Sequence[Placed], row: int) -> tuple[float, int] | None:
+    """Top and height of a row, of its group's head if the group is closed, or None."""
+    lane = int(index.row_lane[row])
+    for placed in visible:
+        if row in placed.strip.rows:
+            return placed.row_box(row)
+    for placed in visible:
+        strip = placed.strip
+        if strip.kind == "group" and strip.closed and strip.number == index.lanes[lane].group:
+            return placed.row_box(row)
+    return None
+
+
+def _depth(content: TimelineContent, row: int) -> int | None:
+    """The depth that a closed group is drawn with: that of calls if it has no device."""
+    return 0 if content.index.lanes[content.index.row_lane[row]].host else None
