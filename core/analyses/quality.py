@@ -8,7 +8,7 @@ sum, and what the sum would be without it stands beside it.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -59,7 +59,7 @@ def judge(index: TraceIndex) -> tuple[Problem, ...]:
         *_impossible_durations(trace),
         *_overruns(trace),
         *_overlaps(index),
-        *(problem for problem in index.links.problems if problem.code == "clock_skew"),
+        *(_sentence(problem) for problem in index.links.problems if problem.code == "clock_skew"),
         *_lost_launches(trace),
         *_steps_without_work(index),
         *_outside_steps(index),
@@ -209,6 +209,11 @@ def _outside_steps(index: TraceIndex) -> tuple[Problem, ...]:
     return _problem("outside_steps", rows, said)
 
 
+def _sentence(problem: Problem) -> Problem:
+    """Ends what another module counted as a sentence."""
+    return replace(problem, message=problem.message.rstrip(".") + ".")
+
+
 def _counted(count: int, one: str, many: str) -> str:
     return f"1 {one}" if count == 1 else f"{count:,} {many}"
 
@@ -223,4 +228,4 @@ def _work(trace: Trace, rows: NDArray[np.integer]) -> str:
 def _problem(code: str, rows: NDArray[np.integer], message: str) -> tuple[Problem, ...]:
     if not len(rows):
         return ()
-    return (Problem(code, len(rows), message, rows=tuple(rows[:MOST_ROWS].tolist())),)
+    return (Problem(code, len(rows), f"{message}.", rows=tuple(rows[:MOST_ROWS].tolist())),)

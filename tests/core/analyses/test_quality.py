@@ -56,12 +56,12 @@ def test_impossible_durations_are_told_by_what_bears_them() -> None:
         {**kernel("Memcpy", 50, 0), "cat": "gpu_memcpy"},
     )
     assert {code: problem.message for code, problem in found.items()} == {
-        "negative_duration": "2 kernels with negative duration: in no sum",
-        "missing_duration": "1 kernel without a duration: in no sum",
-        "zero_duration": "1 kernel with zero duration: in no sum",
-        "negative_duration_copy": "1 copy or set with negative duration: in no sum",
-        "negative_duration_op": "1 operator with negative duration: in no sum",
-        "negative_duration_other": "1 other slice with negative duration: in no sum",
+        "negative_duration": "2 kernels with negative duration: in no sum.",
+        "missing_duration": "1 kernel without a duration: in no sum.",
+        "zero_duration": "1 kernel with zero duration: in no sum.",
+        "negative_duration_copy": "1 copy or set with negative duration: in no sum.",
+        "negative_duration_op": "1 operator with negative duration: in no sum.",
+        "negative_duration_other": "1 other slice with negative duration: in no sum.",
     }
     assert found["negative_duration"].rows == (0, 1)
 
@@ -77,7 +77,7 @@ def test_a_kernel_that_overruns_later_ones_is_told_with_the_sum_without_it() -> 
     assert found["overruns_next"].rows == (0,)
     assert found["overruns_next"].message == (
         "1 kernel overruns the next kernel on its stream; "
-        "cut at the next start, the kernel sum would be 110.0 µs"
+        "cut at the next start, the kernel sum would be 110.0 µs."
     )
     assert find_overruns(trace_of(*events)).clipped_kernel_sum_ns == 30_000 + 4 * 20_000
 
@@ -87,7 +87,7 @@ def test_work_that_begins_too_early_is_told_unless_its_launch_may_ask_for_it() -
     found = judged(first, second)
     assert list(found) == ["overlapping_on_stream"]
     assert found["overlapping_on_stream"].message == (
-        "1 kernel begins before the one before on the stream has ended, by 5.000 µs in all"
+        "1 kernel begins before the one before on the stream has ended, by 5.000 µs in all."
     )
     assert found["overlapping_on_stream"].rows == (1,)
     assert not judged(first, second, call("cudaLaunchKernelExC", 0, 1, 1))
@@ -109,20 +109,22 @@ def test_a_step_without_work_is_told_but_not_the_rest_of_a_recording() -> None:
     steps = [annotation(f"ProfilerStep#{n}", 100 * n, 90) for n in range(3)]
     rest = annotation("ProfilerStep#3", 300, 5)
     found = judged(*steps, rest, kernel("k", 10, 5), kernel("k", 210, 5))
-    assert found["steps_without_gpu_work"].message == "1 of 4 steps launched no GPU work"
+    assert found["steps_without_gpu_work"].message == "1 of 4 steps launched no GPU work."
     assert found["steps_without_gpu_work"].rows == (1,)
     assert not judged(steps[0], op("aten::mm", 1, 5)), "a trace without a device"
 
 
 def test_the_handed_cases_say_what_is_wrong(shared_cases: Path) -> None:
     assert case(shared_cases, "T10.json") == {
-        "negative_duration": "1 kernel with negative duration: in no sum",
-        "negative_duration_op": "1 operator with negative duration: in no sum",
+        "negative_duration": "1 kernel with negative duration: in no sum.",
+        "negative_duration_op": "1 operator with negative duration: in no sum.",
     }
     assert "would be 605.0 µs" in case(shared_cases, "T23.json")["overruns_next"]
-    assert case(shared_cases, "T25.json") == {"steps_without_gpu_work": "30 of 32 steps launched no GPU work"}
+    assert case(shared_cases, "T25.json") == {
+        "steps_without_gpu_work": "30 of 32 steps launched no GPU work."
+    }
     assert list(case(shared_cases, "T32.json")) == ["clock_skew"]
-    assert case(shared_cases, "T47.json") == {"outside_steps": "1 kernel (300.0 µs) outside any step"}
+    assert case(shared_cases, "T47.json") == {"outside_steps": "1 kernel (300.0 µs) outside any step."}
 
 
 @pytest.mark.parametrize(
@@ -145,4 +147,4 @@ def test_healthy_samples_have_no_doubts(shared_cases: Path, name: str) -> None:
 
 def test_a_capture_without_the_device_says_that_its_launches_have_no_kernels(shared_cases: Path) -> None:
     found = case(shared_cases.parents[1] / "data" / "traces", "a100_cupti_counters.json.gz")
-    assert found == {"launches_without_kernels": "77 launches without a kernel in the trace"}
+    assert found == {"launches_without_kernels": "77 launches without a kernel in the trace."}
