@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _SLICE_PHASES: Final = tuple(ord(phase) for phase in "XBE")
 _FLOW_PHASES: Final = tuple(ord(phase) for phase in "stf")
 _INSTANT_PHASES: Final = tuple(ord(phase) for phase in "iIRn")
+_FEWEST_ROWS: Final = 4096
 _MEMORY_NAME: Final = b"[memory]"
 
 _COLUMNS: Final = ("phase", "time_ns", "duration_ns", "name", "category", "track", "offset")
@@ -34,27 +35,58 @@ _MEMORY_SLOTS: Final = (
 _SLICE_SLOTS: Final = tuple(slot for slot in Slot if slot not in (*_MEMORY_SLOTS, Slot.FLOW_ID))
 
 
+class _Growing:
+    """A column that grows at its end. Growing moves pages, not bytes, and leaves no second copy behind."""
+
+    def __init__(self) -> None:
+        self._column: np.ndarray[Any, Any] | None = None
+        self._count = 0
+
+    def add(self, part: np.ndarray[Any, Any]) -> None:
+        """Adds values; a column of small integers widens when a large one comes."""
+        if self._column is None:
+            self._column = np.empty(max(len(part), _FEWEST_ROWS), part.dtype)
+        elif part.dtype.itemsize > self._column.dtype.itemsize:
+            self._column = self._column.astype(part.dtype)
+        end = self._count + len(part)
+        if end > len(self._column):
+            self._column.resize(max(end, len(self._column) * 5 // 4), refcheck=False)
+        self._column[self._count : end] = part
+        self._count = end
+
+    def take(self, dtype: type[np.generic]) -> np.ndarray[Any, Any]:
+        """Returns the column. It is used up."""
+        if self._column is None:
+            return np.empty(0, dtype)
+        column = self._column
+        self._column = None
+        column.resize(self._count, refcheck=False)
+        return column
+
+
 class Gathered:
     """Events of one class from all chunks: columns and the arguments that belong to them."""
 
     def __init__(self, slots: tuple[Slot, ...]) -> None:
         self._slots = slots
-        self._columns: dict[str, list[np.ndarray]] = {name: [] for name in _COLUMNS}
-        self._rows: dict[Slot, list[Int32]] = {}
-        self._values: dict[Slot, list[Int64 | Int32]] = {}
+        self._columns: dict[str, _Growing] = {name: _Growing() for name in _COLUMNS}
+        self._rows: dict[Slot, _Growing] = {}
+        self._values: dict[Slot, _Growing] = {}
         self._count = 0
 
     def __len__(self) -> int:
         return self._count
 
-    def add(self, columns: dict[str, np.ndarray], arguments: dict[Slot, Sparse], chosen: Bool) -> None:
+    def add(
+        self, columns: dict[str, np.ndarray[Any, Any]], arguments: dict[Slot, Sparse], chosen: Bool
+    ) -> None:
         """Adds the chosen rows of a chunk."""
         count = int(np.count_nonzero(chosen))
         if not count:
             return
         whole = count == len(chosen)
         for name, column in columns.items():
-            self._columns[name].append(column if whole else column[chosen])
+            self._columns[name].add(column if whole else column[chosen])
         moved = None if whole else np.cumsum(chosen, dtype=np.int32) - np.int32(1)
         for slot in self._slots:
             sparse = arguments.get(slot)
@@ -65,22 +97,18 @@ class Gathered:
                 kept = chosen[rows]
                 rows, values = moved[rows[kept]], values[kept]
             if len(rows):
-                self._rows.setdefault(slot, []).append((rows + np.int32(self._count)).astype(np.int32))
-                self._values.setdefault(slot, []).append(_narrowed(values))
+                self._rows.setdefault(slot, _Growing()).add(rows + np.int32(self._count))
+                self._values.setdefault(slot, _Growing()).add(_narrowed(values))
         self._count += count
 
     def take(self, name: str, dtype: type[np.generic]) -> np.ndarray[Any, Any]:
-        """Returns a column joined over all chunks, and forgets its parts."""
-        parts = self._columns.pop(name)
-        return np.concatenate(parts).astype(dtype, copy=False) if parts else np.empty(0, dtype)
+        """Returns a column over all chunks. It is used up."""
+        return self._columns.pop(name).take(dtype)
 
     def take_sparse(self, slot: Slot) -> Sparse:
-        """Returns the values of a slot joined over all chunks, and forgets its parts."""
-        rows = self._rows.pop(slot, [])
-        parts: list[Any] = self._values.pop(slot, [])
-        if not rows:
-            return Sparse(np.empty(0, np.int32), np.empty(0, np.int64))
-        return Sparse(np.concatenate(rows), np.concatenate(parts))
+        """Returns the values of a slot over all chunks. They are used up."""
+        rows, values = self._rows.pop(slot, _Growing()), self._values.pop(slot, _Growing())
+        return Sparse(rows.take(np.int32), values.take(np.int64))
 
 
 class Assembly:
@@ -110,7 +138,7 @@ class Assembly:
             return
         known = np.fromiter((self.text_id(raw) for raw in events.texts), np.int32, len(events.texts))
         known = np.append(known, np.int32(NO_ROW))  # local NO_ROW (-1) picks the last
-        columns: dict[str, np.ndarray] = {
+        columns: dict[str, np.ndarray[Any, Any]] = {
             "phase": events.phase,
             "time_ns": events.time_ns,
             "duration_ns": events.duration_ns,
@@ -186,17 +214,19 @@ TEXT_SLOTS: Final = frozenset(
 )
 
 
-def dense(sparse: Sparse, rows: Int32, total: int, missing: int = MISSING) -> Int64:
+def dense(sparse: Sparse, rows: Int32 | None, total: int, missing: int = MISSING) -> Int64:
     """Returns the values of a slot for the given rows, ``missing`` where a row has none.
 
     Args:
         sparse: Rows ascending.
-        rows: (m,) int32, ascending.
+        rows: (m,) int32, ascending; None is all of them.
         total: Number of all rows that ``sparse.rows`` may name.
         missing: What stands for no value.
     """
-    found = np.full(len(rows), missing, np.int64)
-    if len(sparse.rows):
+    found = np.full(total if rows is None else len(rows), missing, np.int64)
+    if rows is None:
+        found[sparse.rows] = sparse.values
+    elif len(sparse.rows):
         place = np.full(total, NO_ROW, np.int32)
         place[rows] = np.arange(len(rows), dtype=np.int32)
         targets = place[sparse.rows]

@@ -101,8 +101,8 @@ class _Slices:
         """Returns the values of a slot, rows ascending."""
         return self._sparse[slot]
 
-    def dense(self, slot: Slot, rows: Int32) -> Int64:
-        """Returns the integers of a slot for some rows, MISSING where there are none; the slot is used up."""
+    def dense(self, slot: Slot, rows: Int32 | None) -> Int64:
+        """Returns a slot for some rows, or all, MISSING where there is no value; the slot is used up."""
         return dense(self._sparse.pop(slot), rows, len(self))
 
     def numbers(self, slot: Slot, rows: Int32) -> Float64:
@@ -161,7 +161,6 @@ class _Slices:
 
     def table(self, kind: Uint8) -> SliceTable:
         """Freezes the columns."""
-        rows = np.arange(len(self), dtype=np.int32)
         return SliceTable(
             start_ns=self.start_ns,
             duration_ns=self.duration_ns,
@@ -169,8 +168,8 @@ class _Slices:
             category_id=self.category,
             kind=kind,
             track=self.track,
-            correlation=self.dense(Slot.CORRELATION, rows),
-            external_id=self.dense(Slot.EXTERNAL_ID, rows),
+            correlation=self.dense(Slot.CORRELATION, None),
+            external_id=self.dense(Slot.EXTERNAL_ID, None),
             source_offset=self.offset,
         )
 
@@ -324,10 +323,10 @@ def _ops(slices: _Slices, kind: Uint8, collectives: CollectiveTable) -> OpTable:
 
 
 def _memory(gathered: Gathered, origin_ns: int) -> MemoryTable:
-    rows = np.arange(len(gathered), dtype=np.int32)
+    count = len(gathered)
 
     def column(slot: Slot) -> Int64:
-        return dense(gathered.take_sparse(slot), rows, len(rows))
+        return dense(gathered.take_sparse(slot), None, count)
 
     return MemoryTable(
         time_ns=gathered.take("time_ns", np.int64) - origin_ns,
@@ -342,7 +341,6 @@ def _memory(gathered: Gathered, origin_ns: int) -> MemoryTable:
 
 
 def _flows(gathered: Gathered, moved: Int32, origin_ns: int) -> FlowTable:
-    rows = np.arange(len(gathered), dtype=np.int32)
     codes = np.zeros(256, np.uint8)
     for code, phase in _FLOW_CODES.items():
         codes[code] = phase
@@ -350,7 +348,7 @@ def _flows(gathered: Gathered, moved: Int32, origin_ns: int) -> FlowTable:
         time_ns=gathered.take("time_ns", np.int64) - origin_ns,
         track=gathered.take("track", np.int32),
         phase=codes[gathered.take("phase", np.uint8)],
-        flow_id=dense(gathered.take_sparse(Slot.FLOW_ID), rows, len(rows)),
+        flow_id=dense(gathered.take_sparse(Slot.FLOW_ID), None, len(gathered)),
         category_id=_moved(gathered.take("category", np.int32), moved),
     )
 
