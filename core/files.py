@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import stat
 import tempfile
 import zlib
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -25,6 +27,7 @@ MAIN = _ROOT / "main.py"
 
 AGENT = RESOURCES / "rank_agent" / "rank_agent.py"
 EXAMPLES = RESOURCES / "examples"
+SAMPLE_TRACE = RESOURCES / "samples" / "tiny-cpu-rank0.json.gz"
 
 FileKind = Literal[
     "run",
@@ -44,6 +47,12 @@ FileKind = Literal[
 ]
 
 _HEAD_BYTES = 64 * 1024
+_OPENS_ON: dict[FileKind, str] = {"run": "run", "script": "run", "trace": "trace", "json": "trace"}
+_TRACE_ENDS = (".json", ".json.gz", ".gz", ".trace")
+_MOST_LISTED = 10_000
+
+MOST_TRACES = 64
+"""So many traces of a folder are opened at once."""
 
 _RUN_PARTS = ("supervisor.jsonl", "control.jsonl", "ranks")
 """What lies in a run folder beside its manifest; other programs' folders hold a manifest.json too."""
@@ -70,6 +79,7 @@ class FileDescription:
         detail: One sentence on what happens with it, or why nothing does.
         name: File name made printable; bytes that are no text show as U+FFFD.
         size_bytes: Of a regular file, None otherwise.
+        traces: Traces that lie in a folder, by name.
     """
 
     kind: FileKind
@@ -78,6 +88,7 @@ class FileDescription:
     detail: str
     name: str
     size_bytes: int | None = None
+    traces: tuple[Path, ...] = ()
 
 
 def app_folders() -> AppFolders:
@@ -264,13 +275,52 @@ def _describe_folder(path: Path, name: str) -> FileDescription:
                 detail="Its manifest.json cannot be read; logs and records of its ranks lie beside it.",
                 name=name,
             )
+    traces = _traces_in(path)
+    if traces:
+        count = len(traces)
+        return FileDescription(
+            kind="folder",
+            title="Folder with a trace" if count == 1 else f"Folder with {count} traces",
+            opens_on="trace",
+            detail="Opens on Trace: each trace in it as a tab.",
+            name=name,
+            traces=traces,
+        )
     return FileDescription(
         kind="folder",
         title="Folder",
         opens_on=None,
-        detail="It is no run: there is no manifest of a run in it.",
+        detail="It holds neither a run (no manifest) nor a trace.",
         name=name,
     )
+
+
+def _traces_in(path: Path) -> tuple[Path, ...]:
+    """Returns the traces that lie in a folder, by the numbers in their names; reads their heads."""
+    try:
+        with os.scandir(path) as entries:
+            names = [
+                entry.name for entry in islice(entries, _MOST_LISTED) if entry.name.endswith(_TRACE_ENDS)
+            ]
+    except OSError:
+        return ()
+    found = sorted((path / name for name in names), key=_natural_key)[:MOST_TRACES]
+    return tuple(each for each in found if _is_trace(each))
+
+
+def _natural_key(path: Path) -> list[tuple[int, str]]:
+    """Sorts rank 10 behind rank 9."""
+    parts = re.split(r"(\d{1,18})", path.name)
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
+
+
+def _is_trace(path: Path) -> bool:
+    try:
+        head = _read_head(path, _HEAD_BYTES)
+    except (OSError, DashboardError):
+        return False
+    head = _unpack_head(head) if head.startswith(b"\x1f\x8b") else head
+    return bool(head) and _kind_of_content(head, "")[0] == "trace"
 
 
 def _describe_file(path: Path, name: str, size_bytes: int) -> FileDescription:
@@ -286,7 +336,8 @@ def _describe_file(path: Path, name: str, size_bytes: int) -> FileDescription:
         return FileDescription(
             kind="empty",
             title="Empty file",
-            opens_on=None,
+            # Who drops what should be a trace is told there why it is none.
+            opens_on="trace" if name.endswith(_TRACE_ENDS) else None,
             detail="The file holds nothing (0 bytes).",
             name=name,
             size_bytes=size_bytes,
@@ -308,7 +359,7 @@ def _describe_file(path: Path, name: str, size_bytes: int) -> FileDescription:
     return FileDescription(
         kind=kind,
         title=title + packing,
-        opens_on="run" if kind in ("run", "script") else None,
+        opens_on=_OPENS_ON.get(kind),
         detail=_detail(kind),
         name=name,
         size_bytes=size_bytes,
@@ -320,9 +371,13 @@ def _detail(kind: FileKind) -> str:
         return "Opens on Run: ranks, curves and logs of this run."
     if kind == "script":
         return "Opens on Run: the launch form with this script filled in."
+    if kind == "trace":
+        return "Opens on Trace: kernels, operators, steps and a timeline."
+    if kind == "json":
+        return "Opens on Trace if it is a profiler trace."
     if kind == "unknown":
         return "Its content is of no kind that is known here."
-    return "Recognised, but this version opens run folders and Python scripts only."
+    return "Recognised, but this version opens runs, Python scripts and traces only."
 
 
 def _kind_of_content(head: bytes, suffix: str) -> tuple[FileKind, str]:

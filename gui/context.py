@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gui.settings import Settings
     from gui.tasks import Tasks
     from gui.theme import ThemeController
+    from gui.traces.open_traces import OpenTraces
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,5 +37,6 @@ class PageContext:
     session: RunSession
     machine: Machine
     recent: RecentWork
+    traces: OpenTraces
     navigate: Callable[[str], None]
     open_path: Callable[[Path], None]

@@ -41,6 +41,7 @@ from gui.shell.opener import Opener, refusal_words
 from gui.shell.palette_entries import palette_entries
 from gui.shell.settings_dialog import SettingsDialog
 from gui.shell.start_up import StartUp
+from gui.traces.open_traces import OpenTraces
 from gui.widgets.banner import BannerStack
 from gui.widgets.crash_dialog import CrashDialog
 from gui.widgets.palette import Palette
@@ -103,6 +104,7 @@ class MainWindow(QMainWindow):
             session=RunSession(tasks, store, lambda: _gpus_of(machine), self),
             machine=machine,
             recent=RecentWork(tasks, store, settings, self),
+            traces=OpenTraces(settings, self),
             navigate=self.navigate,
             open_path=lambda path: self.opener.open([path]),
         )
@@ -170,6 +172,8 @@ class MainWindow(QMainWindow):
         self.rail.settings_chosen.connect(self.show_settings)
         self.top_bar.search_pressed.connect(self.open_palette)
         self.status.problems_pressed.connect(self._show_problems)
+        self.status.selection_cleared.connect(self._clear_selection)
+        context.traces.changed.connect(self._save_timer.start)
         self.opener.described.connect(self._open_described)
         self.opener.failed.connect(self._show_error)
         session.snapshot_changed.connect(self._show_session)
@@ -203,6 +207,7 @@ class MainWindow(QMainWindow):
         self.docks.log.show_page(page.dock_tabs(), page.dock_corner())
         self._show_docks()
         self._show_title()
+        self._show_selection()
         page.shown()
         self._refresh_actions()
         self.context.settings.page = name
@@ -218,6 +223,7 @@ class MainWindow(QMainWindow):
         page.subtitle_changed.connect(self._show_title)
         page.tab_text_changed.connect(lambda index, text: self._rename_tab(page, index, text))
         page.docks_changed.connect(self._show_docks)
+        page.status_changed.connect(self._show_selection)
         return page
 
     def _show_docks(self) -> None:
@@ -228,6 +234,12 @@ class MainWindow(QMainWindow):
         title, subtitle = self.page.TITLE, self.page.subtitle()
         self.top_bar.set_page(title, subtitle)
         self.setWindowTitle(f"{subtitle or title} \N{EN DASH} Ridgeline")
+
+    def _show_selection(self) -> None:
+        self.status.set_selection(self.page.selection_words())
+
+    def _clear_selection(self) -> None:
+        self.page.clear_selection()
 
     def _rename_tab(self, page: Page, index: int, text: str) -> None:
         if page is self.page:

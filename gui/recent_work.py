@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 LISTED_RUNS = 200
 FILE_ICONS = {"Python script": "file", "Run folder": "activity"}
+TRACE_ICON = "rows"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +79,7 @@ def row_of_file(file: RecentFile) -> RecentRow:
         path=path,
         is_run=False,
         name=printable(path.name),
-        icon=FILE_ICONS.get(file.title, "file"),
+        icon=TRACE_ICON if "trace" in file.title.lower() else FILE_ICONS.get(file.title, "file"),
         kind=file.title,
         result="Not there any more" if gone else "",
         result_icon="warning" if gone else "",

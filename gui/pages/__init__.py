@@ -38,4 +38,5 @@ class PageEntry:
 PAGES = (
     PageEntry("home", "Home", "house", "HomePage"),
     PageEntry("run", "Run", "activity", "RunPage"),
+    PageEntry("trace", "Trace", "rows", "TracePage"),
 )

@@ -34,6 +34,7 @@ class Page(QWidget):
         subtitle_changed: ``subtitle()`` gives something else now.
         tab_text_changed: (index into ``dock_tabs()``, new title).
         docks_changed: ``wants_docks()`` gives something else now.
+        status_changed: ``selection_words()`` gives something else now.
     """
 
     NAME: ClassVar[str]
@@ -43,6 +44,7 @@ class Page(QWidget):
     subtitle_changed = Signal()
     tab_text_changed = Signal(int, str)
     docks_changed = Signal()
+    status_changed = Signal()
 
     def __init__(self, context: PageContext) -> None:
         super().__init__()
@@ -82,6 +84,13 @@ class Page(QWidget):
     def dock_corner(self) -> QWidget | None:
         """Controls at the right end of the dock's tabs, such as the log's rank filter."""
         return None
+
+    def selection_words(self) -> str:
+        """What part is selected, for the status bar; "" for all of it."""
+        return ""
+
+    def clear_selection(self) -> None:
+        """Takes the selection that the status bar names away."""
 
     def shown(self) -> None:
         """Called each time the page becomes the current one."""

@@ -120,9 +120,11 @@ class StatusBar(QStatusBar):
 
     Signals:
         problems_pressed: The count of problems was pressed.
+        selection_cleared: What is selected should not be any more.
     """
 
     problems_pressed = Signal()
+    selection_cleared = Signal()
 
     def __init__(self, theme: ThemeController, tasks: Tasks) -> None:
         super().__init__()
@@ -153,6 +155,7 @@ class StatusBar(QStatusBar):
             layout.addWidget(widget)
         layout.addWidget(self._ranks_part)
         layout.addWidget(_after_divider(self._devices))
+        layout.addWidget(self._build_selection())
         layout.addStretch(1)
         layout.addWidget(TaskStrip(theme, tasks))
         layout.addWidget(self._problems)
@@ -162,6 +165,34 @@ class StatusBar(QStatusBar):
         self.set_problems(0, "none")
         theme.changed.connect(self._draw)
         self._draw(theme.theme)
+
+    def _build_selection(self) -> QWidget:
+        self._selection = plain_label()
+        self._clear = QToolButton()
+        self._clear.setFixedSize(18, 18)
+        self._clear.setIconSize(QSize(14, 14))
+        self._clear.setToolTip("Clear the selection (Esc)")
+        self._clear.setAccessibleName("Clear the selection")
+        self._clear.clicked.connect(self.selection_cleared)
+        both = QWidget()
+        row = QHBoxLayout(both)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(4)
+        row.addWidget(self._selection)
+        row.addWidget(self._clear)
+        self._selection_part = _after_divider(both)
+        self.set_selection("")
+        return self._selection_part
+
+    def set_selection(self, text: str) -> None:
+        """Says what part is selected; "" hides it."""
+        self._selection.setText(text)
+        self._selection_part.setVisible(bool(text))
+
+    @property
+    def selection(self) -> str:
+        """What is said of the selection."""
+        return self._selection.text()
 
     @property
     def texts(self) -> tuple[str, str, str, str]:
@@ -206,6 +237,7 @@ class StatusBar(QStatusBar):
 
     def _draw(self, theme: Theme) -> None:
         token = "text2" if self._level == "none" else self._level
+        self._clear.setIcon(theme.icon("x", size=14))
         self._problems.setIcon(theme.icon(LEVEL_ICONS[self._level], token, 14))
 
 

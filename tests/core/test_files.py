@@ -234,8 +234,18 @@ def test_content_decides(tmp_path: Path, name: str, content: bytes, kind: str, t
     found = files.describe_path(tmp_path / name)
     assert (found.kind, found.title) == (kind, title)
     assert found.detail.endswith(".")
-    if kind not in ("run", "script"):
-        assert found.opens_on is None
+    tried_as_trace = kind in ("trace", "json") or name == "empty.json"
+    assert found.opens_on == ("trace" if tried_as_trace else None)
+
+
+def test_a_folder_of_traces_names_them_by_rank(tmp_path: Path) -> None:
+    for rank in (10, 2, 0):
+        (tmp_path / f"rank{rank}.json").write_bytes(TRACE)
+    (tmp_path / "notes.json").write_text('{"a": 1}')
+    (tmp_path / "empty.json").write_bytes(b"")
+    found = files.describe_path(tmp_path)
+    assert (found.kind, found.title, found.opens_on) == ("folder", "Folder with 3 traces", "trace")
+    assert [path.name for path in found.traces] == ["rank0.json", "rank2.json", "rank10.json"]
 
 
 def test_what_is_no_file_neither_blocks_nor_fails(tmp_path: Path) -> None:

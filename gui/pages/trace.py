@@ -1,0 +1,297 @@
+"""Trace: opened profiler traces as tabs, each with its timeline, its tables and what is selected in it."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QStackedWidget, QTabBar, QVBoxLayout, QWidget
+
+from core.errors import DashboardError
+from core.files import SAMPLE_TRACE, printable
+from gui.pages.page import Page
+from gui.plain_text import control_text, tip_text
+from gui.theme import set_kind
+from gui.traces.document import TraceDocument
+from gui.widgets.empty_state import EmptyState
+from gui.widgets.trace_inspector import TraceInspector
+from gui.widgets.trace_view import TraceView
+from gui.widgets.trace_words import selection_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from core.analyses.slice_facts import SliceFacts
+    from core.files import FileDescription
+    from gui.context import PageContext
+    from gui.traces.document import EventArguments
+
+TABS_PX = 32
+
+
+class TracePage(Page):
+    """Shows what ``OpenTraces`` lists; a file is read when its tab is first shown."""
+
+    NAME = "trace"
+    TITLE = "Trace"
+    ICON = "rows"
+
+    def __init__(self, context: PageContext) -> None:
+        super().__init__(context)
+        self._views: dict[Path, TraceView] = {}
+        self._before: Path | None = None
+        self._described: dict[Path, SliceFacts] = {}
+        self.trace_inspector = TraceInspector(context.theme)
+        self.tabs = QTabBar()
+        self.tabs.setDrawBase(False)
+        self.tabs.setExpanding(False)
+        self.tabs.setMovable(True)
+        self.tabs.setTabsClosable(True)
+        self.tabs.setElideMode(Qt.TextElideMode.ElideMiddle)
+        self.tabs.setAccessibleName("Opened traces")
+        set_kind(self.tabs, kind="documents")
+        self.tabs.setFixedHeight(TABS_PX)
+        self.set_bar(self.tabs)
+        self.empty = self._build_empty()
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self.empty)
+        layout = QVBoxLayout(self.body)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self._stack)
+        self._connect()
+        self._show_list()
+
+    def _build_empty(self) -> EmptyState:
+        trigger = self.context.actions.trigger
+        actions: list[tuple[str, Callable[[], object]]] = [
+            ("Open trace", partial(trigger, "file.open")),
+            ("Capture from the run", self._capture),
+        ]
+        if SAMPLE_TRACE.is_file():
+            actions.append(("Open the sample", lambda: self.context.open_path(SAMPLE_TRACE)))
+        empty = EmptyState(self.context.theme, "rows", actions, primary=True)
+        empty.set_text(
+            "No trace is open",
+            "Drop what torch.profiler has exported (JSON, plain or gzip) anywhere on this window, "
+            "or capture two steps of a run that goes on.",
+        )
+        return empty
+
+    def _connect(self) -> None:
+        traces = self.context.traces
+        traces.changed.connect(self._show_list)
+        traces.again.connect(self._read_again)
+        self.tabs.currentChanged.connect(self._tab_chosen)
+        self.tabs.tabCloseRequested.connect(self._close_tab)
+        self.tabs.tabMoved.connect(lambda place, to: traces.move(to, place))
+        inspector = self.trace_inspector
+        inspector.same_asked.connect(self._select_same)
+        inspector.step_asked.connect(self._select_step)
+        inspector.slice_asked.connect(self._select_slice)
+
+    # --- what the window asks
+
+    def subtitle(self) -> str:
+        """Name, steps and events of the shown trace."""
+        view = self.view
+        return "" if view is None else view.document.subtitle()
+
+    def inspector(self) -> QWidget:
+        """What is known of the selection."""
+        return self.trace_inspector
+
+    def inspector_head(self) -> QWidget:
+        """Names the selection."""
+        return self.trace_inspector.head
+
+    def wants_docks(self) -> bool:
+        """Without a trace there is nothing to inspect."""
+        return self.view is not None
+
+    def selection_words(self) -> str:
+        """Length of the selected range."""
+        view = self.view
+        return "" if view is None else selection_words(view.selection)
+
+    def clear_selection(self) -> None:
+        """Takes the range away."""
+        if self.view is not None:
+            self.view.clear_range()
+
+    def shown(self) -> None:
+        """Reads the shown trace, if that has not been done."""
+        self._read_shown()
+
+    def open_path(self, path: Path, description: FileDescription) -> bool:
+        """Opens a trace as a tab, or each trace of a folder."""
+        if description.kind == "folder":
+            for each in description.traces:
+                self.context.traces.add(each, show=each == description.traces[0])
+        else:
+            self.context.traces.add(path)
+        return True
+
+    # --- the list
+
+    @property
+    def view(self) -> TraceView | None:
+        """The trace that is shown."""
+        shown = self.context.traces.shown
+        return None if shown is None else self._views.get(shown)
+
+    def _show_list(self) -> None:
+        """Makes tabs and views what the list says."""
+        traces = self.context.traces
+        for path in [path for path in self._views if path not in traces.paths]:
+            self._drop(path)
+        for path in traces.paths:
+            if path not in self._views:
+                self._views[path] = self._build_view(path)
+        self._show_tabs()
+        view = self.view
+        self._stack.setCurrentWidget(self.empty if view is None else view)
+        if traces.shown is not None and traces.shown != self._before and self.isVisible():
+            self._read_shown()
+        self._show_selection()
+        self.subtitle_changed.emit()
+        self.docks_changed.emit()
+        self.status_changed.emit()
+
+    def _show_tabs(self) -> None:
+        traces = self.context.traces
+        self.tabs.blockSignals(True)
+        while self.tabs.count() > len(traces.paths):
+            self.tabs.removeTab(self.tabs.count() - 1)
+        for place, path in enumerate(traces.paths):
+            if place >= self.tabs.count():
+                self.tabs.addTab("")
+            self.tabs.setTabText(place, control_text(printable(path.name)))
+            self.tabs.setTabToolTip(place, tip_text(printable(str(path))))
+        if traces.shown is not None:
+            self.tabs.setCurrentIndex(traces.paths.index(traces.shown))
+        self.tabs.blockSignals(False)
+        self.tabs.setVisible(len(traces.paths) > 1)
+
+    def _build_view(self, path: Path) -> TraceView:
+        context = self.context
+        document = TraceDocument(path, context.tasks, self)
+        view = TraceView(document, context.theme, context.tasks, context.settings)
+        document.state_changed.connect(lambda state: self._state_changed(path, state))
+        document.described.connect(lambda facts: self._take_facts(path, facts))
+        document.arguments_ready.connect(lambda arguments: self._take_arguments(path, arguments))
+        document.failed.connect(self.show_error)
+        view.tables.table.failed.connect(self.show_error)
+        view.selection_changed.connect(lambda: self._selection_changed(path))
+        self._stack.addWidget(view)
+        return view
+
+    def _drop(self, path: Path) -> None:
+        view = self._views.pop(path)
+        self._described.pop(path, None)
+        view.document.close()
+        self._stack.removeWidget(view)
+        view.hide()
+        view.deleteLater()
+        view.document.deleteLater()
+
+    def _read_shown(self) -> None:
+        """Reads the shown trace; the one before is where a refused one leads back to."""
+        view, shown = self.view, self.context.traces.shown
+        if view is None:
+            return
+        if view.document.state == "waiting":
+            self.clear_error()
+            view.document.open()
+        if view.document.state == "open":
+            self._before = shown
+
+    def _read_again(self, path: Path) -> None:
+        view = self._views.get(path)
+        if view is not None and view.document.state in ("refused", "cancelled"):
+            view.document.open()
+
+    def _state_changed(self, path: Path, state: str) -> None:
+        document = self._views[path].document
+        if state in ("refused", "cancelled"):
+            error = document.error
+            if state == "refused" and error is not None:
+                name = printable(path.name)
+                known = error.message.startswith(name)
+                message = error.message if known else f"{name} was not opened. {error.message}"
+                self.show_error(DashboardError(message, error.hint))
+            self.context.traces.remove(path, self._before)
+            return
+        if state == "open" and path == self.context.traces.shown:
+            self._before = path
+        self._show_selection()
+        self.subtitle_changed.emit()
+
+    def _tab_chosen(self, place: int) -> None:
+        paths = self.context.traces.paths
+        if 0 <= place < len(paths):
+            self.context.traces.show(paths[place])
+            self._read_shown()
+
+    def _close_tab(self, place: int) -> None:
+        paths = self.context.traces.paths
+        if 0 <= place < len(paths):
+            self.context.traces.remove(paths[place])
+
+    def close_shown(self) -> None:
+        """Closes the shown trace."""
+        if self.context.traces.shown is not None:
+            self.context.traces.remove(self.context.traces.shown)
+
+    # --- the selection
+
+    def _take_facts(self, path: Path, facts: SliceFacts) -> None:
+        self._described[path] = facts
+        if path == self.context.traces.shown:
+            self.trace_inspector.show_slice(facts)
+
+    def _take_arguments(self, path: Path, arguments: EventArguments) -> None:
+        if path == self.context.traces.shown:
+            self.trace_inspector.show_arguments(arguments)
+
+    def _selection_changed(self, path: Path) -> None:
+        if not self._views[path].has_selected_slice:
+            self._described.pop(path, None)
+        if path == self.context.traces.shown:
+            self._show_selection()
+            self.subtitle_changed.emit()
+            self.status_changed.emit()
+
+    def _show_selection(self) -> None:
+        shown, view = self.context.traces.shown, self.view
+        facts = None if shown is None else self._described.get(shown)
+        if view is None:
+            self.trace_inspector.show_nothing()
+        elif facts is None:
+            document = view.document
+            self.trace_inspector.show_trace(document.name, document.trace, document.overview)
+        elif facts is not self.trace_inspector.facts:
+            self.trace_inspector.show_slice(facts)
+            view.document.describe(facts.row)
+
+    def _select_same(self) -> None:
+        facts, view = self.trace_inspector.facts, self.view
+        if facts is not None and view is not None:
+            view.select_slices(facts.same.rows)
+
+    def _select_step(self) -> None:
+        facts, view = self.trace_inspector.facts, self.view
+        if facts is not None and facts.step is not None and view is not None:
+            view.show_part(facts.step.start_ns, facts.step.end_ns)
+
+    def _select_slice(self, row: int) -> None:
+        if self.view is not None:
+            self.view.select_slice(row)
+
+    def _capture(self) -> None:
+        if not self.context.actions.trigger("run.capture"):
+            reason = self.context.actions.reason("run.capture") or "no run is going on"
+            self.show_error(
+                DashboardError(f"Nothing was captured: {reason}.", "Launch a job on Run, then capture.")
+            )

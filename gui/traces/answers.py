@@ -1,0 +1,219 @@
+"""What a document is asked, answered. Called in workers: here numba and the analyses are loaded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from core.errors import DashboardError
+from core.files import printable
+from core.tables.columns import MISSING, NO_ROW
+from core.tables.result import Column, ResultTable
+from core.tables.strings import string_table
+from core.tables.trace import SliceKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from core.analyses.index import TraceIndex
+    from core.analyses.slice_facts import SliceFacts
+    from core.analyses.totals import Totals
+    from core.readers.worker import Opened
+    from core.tables.columns import Int32
+    from core.tables.timeline import CounterLane, TimelineIndex
+    from core.tables.trace import Problem, Trace
+    from gui.traces.document import TableAsk
+    from gui.traces.lanes import TimelineParts
+
+KEPT_TABLES: Final = 24
+"""So many answers stay at hand, so that going back to a tab costs nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepRange:
+    """One step: its number, rank (None if not known) and times since the trace's start."""
+
+    number: int
+    rank: int | None
+    start_ns: int
+    end_ns: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Overview:
+    """What is known of a whole trace.
+
+    Attributes:
+        totals: Its figures.
+        clipped_kernel_sum_ns: The kernel sum if kernels that overrun the next ended there; None if none does.
+        steps: By start.
+        problems: Of the reader and of the analyses.
+        outside_ns: Sum of the kernels outside any step.
+    """
+
+    totals: Totals
+    clipped_kernel_sum_ns: int | None
+    steps: tuple[StepRange, ...]
+    problems: tuple[Problem, ...]
+    outside_ns: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Laid:
+    """A trace laid out in time.
+
+    Attributes:
+        index: What the timeline draws.
+        lane: (slices,) int32, the lane of each slice.
+        counters: Curves.
+    """
+
+    index: TimelineIndex
+    lane: Int32
+    counters: tuple[CounterLane, ...]
+
+
+def open_trace(
+    path: Path, report: Callable[[int, int], None]
+) -> tuple[Opened, tuple[tuple[str, str], ...], TraceIndex]:
+    """Reads a trace. Returns it, (name, title) of each analysis, and an index of it.
+
+    Raises:
+        DashboardError: It is no trace.
+    """
+    from core.analyses.index import TraceIndex  # noqa: PLC0415
+    from core.analyses.registry import ANALYSES  # noqa: PLC0415
+    from core.readers.worker import open_trace_file  # noqa: PLC0415
+
+    opened = open_trace_file(path, report)
+    return opened, tuple((each.name, each.title) for each in ANALYSES), TraceIndex(opened.trace)
+
+
+def make_table(index: TraceIndex, ask: TableAsk, overview: Overview | None) -> ResultTable:
+    """Makes the table that was asked for."""
+    from core.analyses.kernels import GroupBy, summarize_kernels  # noqa: PLC0415
+    from core.analyses.registry import summarize  # noqa: PLC0415
+
+    if ask.table == "quality":
+        return problems_table(() if overview is None else overview.problems)
+    if ask.table == "kernels" and ask.group_by:
+        return summarize_kernels(index, ask.selection, group_by=GroupBy(ask.group_by))
+    return summarize(index, ask.table, ask.selection)
+
+
+def lay_out(index: TraceIndex) -> TimelineParts:
+    """Decides on lanes and colours."""
+    from core.analyses.categories import Category  # noqa: PLC0415
+    from gui.traces.lanes import timeline_parts  # noqa: PLC0415
+
+    return timeline_parts(index.trace, index.categories, lambda number: Category(number).title)
+
+
+def build(parts: TimelineParts) -> Laid:
+    """Builds the index of the timeline."""
+    from core.analyses.timeline_index import build_timeline  # noqa: PLC0415
+
+    index = build_timeline(parts.slices, parts.lanes, parts.groups)
+    return Laid(index, parts.slices.lane, parts.counters)
+
+
+def overview_of(index: TraceIndex) -> Overview:
+    """Computes the figures of a whole trace, and what makes them doubtful."""
+    from core.analyses.quality import find_overruns, judge  # noqa: PLC0415
+    from core.analyses.totals import summarize_totals  # noqa: PLC0415
+
+    trace, steps = index.trace, index.steps
+    overruns = find_overruns(trace)
+    order = np.argsort(steps.start_ns, kind="stable").tolist()
+    rows = trace.device_work.slice_row
+    outside = rows[(trace.slices.kind[rows] == SliceKind.KERNEL) & (index.step_of_work == NO_ROW)]
+    return Overview(
+        totals=summarize_totals(index),
+        clipped_kernel_sum_ns=overruns.clipped_kernel_sum_ns if len(overruns.rows) else None,
+        steps=tuple(
+            StepRange(
+                int(steps.number[each]),
+                None if steps.rank[each] == MISSING else int(steps.rank[each]),
+                int(steps.start_ns[each]),
+                int(steps.end_ns[each]),
+            )
+            for each in order
+        ),
+        problems=(*trace.problems, *judge(index)),
+        outside_ns=int(np.maximum(trace.slices.duration_ns[outside], 0).sum()) if len(steps) else 0,
+    )
+
+
+def problems_table(problems: tuple[Problem, ...]) -> ResultTable:
+    """Lists what was skipped, repaired or is doubtful; the rows are made of the slices they are about."""
+    members = [np.array(problem.rows, np.int32) for problem in problems]
+    return ResultTable(
+        name="quality",
+        title="Data quality",
+        columns=(
+            _texts("name", "What", [problem.message for problem in problems], "What was found, in words."),
+            Column(
+                key="count",
+                title="Count",
+                unit="count",
+                help="How often it occurs.",
+                values=np.array([problem.count for problem in problems], np.int64),
+            ),
+            _texts(
+                "places", "Where", [", ".join(p.places) for p in problems], "The first places in the file."
+            ),
+            _texts("code", "Code", [p.code for p in problems], "Its name for programs."),
+        ),
+        empty="Nothing was skipped, repaired or found doubtful: the figures hold what the file says.",
+        members=np.concatenate([*members, np.empty(0, np.int32)]),
+        member_ends=np.cumsum([len(each) for each in members], dtype=np.int64),
+    )
+
+
+def _texts(key: str, title: str, texts: list[str], explained: str) -> Column:
+    ids: dict[str, int] = {}
+    values = np.array([ids.setdefault(text, len(ids)) for text in texts], np.int32)
+    return Column(key=key, title=title, unit="", help=explained, values=values, texts=string_table(ids))
+
+
+def describe(index: TraceIndex, row: int) -> SliceFacts:
+    """Gathers what the tables know of a slice."""
+    from core.analyses.slice_facts import describe_slice  # noqa: PLC0415
+
+    return describe_slice(index, row)
+
+
+def read_arguments(path: Path, facts: SliceFacts, check: Callable[[], None]) -> tuple[tuple[str, str], ...]:
+    """Reads all arguments of a slice from the file.
+
+    Raises:
+        DashboardError: The file cannot be read, or has changed.
+    """
+    from core.readers.torch_trace.event_text import argument_texts, read_event  # noqa: PLC0415
+
+    event: dict[str, Any] = read_event(path, facts.source_offset, check)
+    if not isinstance(event.get("name", ""), str | int | float):
+        raise DashboardError("The event has no name any more.", "Open the file again.")
+    return tuple(argument_texts(event))
+
+
+def search(trace: Trace, words: str, check: Callable[[], None]) -> Int32:
+    """Returns (n,) int32: rows of slices whose name holds all words, by start."""
+    wanted = words.casefold().split()
+    used = np.unique(trace.slices.name_id)
+    check()
+    hits = [i for i in used.tolist() if all(word in trace.strings[i].casefold() for word in wanted)]
+    check()
+    rows = np.flatnonzero(np.isin(trace.slices.name_id, hits)) if wanted else np.empty(0, np.int64)
+    check()
+    return rows[np.argsort(trace.slices.start_ns[rows], kind="stable")].astype(np.int32)
+
+
+def short(name: str, *, is_work: bool) -> str:
+    """Returns a name as lanes show it: of a kernel what tells it apart, on one line."""
+    from core.analyses.kernel_names import short_name  # noqa: PLC0415
+
+    return printable(short_name(name) if is_work else name[:200])

@@ -1,0 +1,367 @@
+"""One opened trace: reads the file, answers what pages and widgets ask, and says when an answer is there.
+
+Everything heavy runs in tasks; what numba compiles is imported there too, never
+on the UI thread. Answers carry what was asked, so that a late one can be told
+from the one that is wanted.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+
+from PySide6.QtCore import QObject, Signal
+
+from core.files import printable
+from core.tables.selection import WHOLE, Selection
+from core.tables.trace import DEVICE_KINDS
+from core.units import format_count
+from gui.traces import answers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from core.analyses.index import TraceIndex
+    from core.analyses.slice_facts import SliceFacts
+    from core.errors import DashboardError
+    from core.readers.worker import Opened
+    from core.tables.columns import Int32
+    from core.tables.result import ResultTable
+    from core.tables.trace import Trace
+    from gui.tasks import Progress, Tasks
+    from gui.traces.answers import Laid, Overview
+
+T = TypeVar("T")
+
+DocumentState = Literal["waiting", "reading", "open", "cancelled", "refused"]
+
+_MEGA: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class TableAsk:
+    """A table that is wanted.
+
+    Attributes:
+        table: Name in the list of analyses, or "quality".
+        group_by: What makes a row of the kernels, such as "name"; "" elsewhere.
+        selection: The part of the trace.
+    """
+
+    table: str
+    group_by: str = ""
+    selection: Selection = WHOLE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableAnswer:
+    """A table that was asked for."""
+
+    ask: TableAsk
+    table: ResultTable
+
+
+@dataclass(frozen=True, slots=True)
+class ReadProgress:
+    """How far the reading is."""
+
+    read_bytes: int
+    total_bytes: int
+
+    @property
+    def words(self) -> str:
+        """Such as "312 of 1,003 MB"."""
+        if self.total_bytes < _MEGA:
+            return f"{self.read_bytes // 1000:,} of {max(self.total_bytes // 1000, 1):,} kB"
+        return f"{self.read_bytes // _MEGA:,} of {self.total_bytes // _MEGA:,} MB"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EventArguments:
+    """All arguments of one slice, as the file has them.
+
+    Attributes:
+        row: Of ``SliceTable``.
+        pairs: (name, value) as texts.
+        problem: Why they cannot be read; "" if they can.
+    """
+
+    row: int
+    pairs: tuple[tuple[str, str], ...]
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """Slices whose name holds all words.
+
+    Attributes:
+        words: What was looked for.
+        rows: (n,) int32 of ``SliceTable``, by start.
+    """
+
+    words: str
+    rows: Int32
+
+
+class TraceDocument(QObject):
+    """One file.
+
+    Signals:
+        state_changed: The ``DocumentState``.
+        progressed: ``ReadProgress`` while it is read.
+        table_ready: ``TableAnswer``.
+        timeline_ready: The ``Laid``.
+        overview_ready: The ``Overview``: figures, steps, problems.
+        described: ``SliceFacts`` of the slice that was asked for last.
+        arguments_ready: ``EventArguments`` of that slice.
+        found: ``Found``.
+        failed: A ``DashboardError`` of one answer; the others stand.
+    """
+
+    state_changed = Signal(str)
+    progressed = Signal(object)
+    table_ready = Signal(object)
+    timeline_ready = Signal(object)
+    overview_ready = Signal(object)
+    described = Signal(object)
+    arguments_ready = Signal(object)
+    found = Signal(object)
+    failed = Signal(object)
+
+    def __init__(self, path: Path, tasks: Tasks, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.path = path
+        self.name = printable(path.name)
+        self.state: DocumentState = "waiting"
+        self.error: DashboardError | None = None
+        self.trace: Trace | None = None
+        self.overview: Overview | None = None
+        self.laid: Laid | None = None
+        self.tables: tuple[tuple[str, str], ...] = ()
+        """(name, title) of each analysis."""
+        self._tasks = tasks
+        self._index: TraceIndex | None = None
+        self._turn = threading.Lock()
+        self._wanted: TableAsk | None = None
+        self._answers: dict[TableAsk, ResultTable] = {}
+        self._key = f"trace {id(self)}"
+        self._kinds: set[str] = set()
+        self._short: dict[int, str] = {}
+
+    # --- reading
+
+    def open(self) -> None:
+        """Reads the file, unless it is read already or being read."""
+        if self.state in ("reading", "open"):
+            return
+        path = self.path
+
+        def work(progress: Progress) -> tuple[Opened, tuple[tuple[str, str], ...], TraceIndex]:
+            def report(read_bytes: int, total_bytes: int) -> None:
+                state = ReadProgress(read_bytes, total_bytes)
+                progress.report(read_bytes, total_bytes, state.words)
+
+            return answers.open_trace(path, report)
+
+        self._set_state("reading")
+        self._tasks.changed.connect(self._tell_progress)
+        self._start("read", f"Reading {self.name}", work, self._opened, self._refused, self._cancelled)
+
+    def cancel(self) -> None:
+        """Gives the reading up."""
+        self._tasks.cancel(f"{self._key} read")
+
+    def close(self) -> None:
+        """Gives everything up; nothing is told any more."""
+        self.blockSignals(True)
+        for kind in self._kinds:
+            self._tasks.cancel(f"{self._key} {kind}")
+
+    def _tell_progress(self) -> None:
+        for task in self._tasks.shown:
+            if task.key == f"{self._key} read":
+                done, total, _ = task.progress.state
+                self.progressed.emit(ReadProgress(int(done), int(total or 0)))
+
+    def _opened(self, answer: tuple[Opened, tuple[tuple[str, str], ...], TraceIndex]) -> None:
+        opened, self.tables, self._index = answer
+        self.trace = opened.trace
+        self._end_of_reading("open")
+        self._build_timeline(opened.keep)
+
+    def _refused(self, error: DashboardError) -> None:
+        self.error = error
+        self._end_of_reading("refused")
+
+    def _cancelled(self) -> None:
+        self._end_of_reading("cancelled")
+
+    def _end_of_reading(self, state: DocumentState) -> None:
+        self._tasks.changed.disconnect(self._tell_progress)
+        self._set_state(state)
+
+    def _set_state(self, state: DocumentState) -> None:
+        self.state = state
+        self.state_changed.emit(state)
+
+    # --- answers
+
+    def ask_table(self, ask: TableAsk) -> None:
+        """Asks for a table; an older ask that has no answer yet is void."""
+        index, overview = self._index, self.overview
+        self._wanted = ask
+        known = self._answers.get(ask)
+        if known is not None:
+            self._tasks.cancel(f"{self._key} table")
+            self.table_ready.emit(TableAnswer(ask, known))
+        elif index is not None and not (ask.table == "quality" and overview is None):
+            self._start(
+                "table",
+                f"Summing up {self.name}",
+                lambda progress: TableAnswer(
+                    ask, self._in_turn(progress, lambda: answers.make_table(index, ask, overview))
+                ),
+                self._take_table,
+            )
+
+    def describe(self, row: int) -> None:
+        """Asks for everything that is known of a slice, and then for its arguments in the file."""
+        index = self._index
+        if index is None:
+            return
+        self._tasks.cancel(f"{self._key} arguments")
+        self._start(
+            "describe",
+            "Looking at the selection",
+            lambda progress: self._in_turn(progress, lambda: answers.describe(index, row)),
+            self._take_facts,
+            shown=False,
+        )
+
+    def search(self, words: str) -> None:
+        """Asks for the slices whose name holds all words, in any case."""
+        trace = self.trace
+        if trace is None:
+            return
+        self._start(
+            "search",
+            "Searching",
+            lambda progress: Found(words, answers.search(trace, words, progress.check)),
+            self.found.emit,
+            shown=False,
+        )
+
+    def _take_table(self, answer: TableAnswer) -> None:
+        self._answers[answer.ask] = answer.table
+        while len(self._answers) > answers.KEPT_TABLES:
+            del self._answers[next(iter(self._answers))]
+        if answer.ask == self._wanted:
+            self.table_ready.emit(answer)
+
+    def _take_facts(self, facts: SliceFacts) -> None:
+        self.described.emit(facts)
+        path = self.path
+
+        def refused(error: DashboardError) -> None:
+            self.arguments_ready.emit(EventArguments(facts.row, (), error.message))
+
+        self._start(
+            "arguments",
+            "Reading the event",
+            lambda progress: EventArguments(facts.row, answers.read_arguments(path, facts, progress.check)),
+            self.arguments_ready.emit,
+            refused,
+            shown=False,
+        )
+
+    def short_name(self, row: int) -> str:
+        """The short name of a slice, for the timeline; each text is shortened once."""
+        trace = self.trace
+        assert trace is not None
+        text_id = int(trace.slices.name_id[row])
+        if text_id not in self._short:
+            is_work = int(trace.slices.kind[row]) in DEVICE_KINDS
+            self._short[text_id] = answers.short(trace.strings[text_id], is_work=is_work)
+        return self._short[text_id]
+
+    # --- what is made after the first table
+
+    def _build_timeline(self, keep: Callable[[], None] | None) -> None:
+        index = self._index
+        assert index is not None
+
+        def work(progress: Progress) -> Laid:
+            return answers.build(self._in_turn(progress, lambda: answers.lay_out(index)))
+
+        def done(laid: Laid) -> None:
+            self.laid = laid
+            self.timeline_ready.emit(laid)
+            self._judge(keep)
+
+        self._start("timeline", f"Laying out {self.name}", work, done)
+
+    def _judge(self, keep: Callable[[], None] | None) -> None:
+        index = self._index
+        assert index is not None
+
+        def done(overview: Overview) -> None:
+            self.overview = overview
+            self.overview_ready.emit(overview)
+            if self._wanted is not None and self._wanted.table == "quality":
+                self.ask_table(self._wanted)
+            if keep is not None:
+                self._start("keep", "Keeping the trace", lambda _: keep(), lambda _: None, shown=False)
+
+        self._start(
+            "judge",
+            f"Checking {self.name}",
+            lambda progress: self._in_turn(progress, lambda: answers.overview_of(index)),
+            done,
+        )
+
+    def _in_turn(self, progress: Progress, work: Callable[[], T]) -> T:
+        """Does one thing at a time with the index: two would both compute what the other has nearly done."""
+        while not self._turn.acquire(timeout=0.05):
+            progress.check()
+        try:
+            progress.check()
+            return work()
+        finally:
+            self._turn.release()
+
+    def _start(  # noqa: PLR0913, PLR0917  (what a task is)
+        self,
+        kind: str,
+        title: str,
+        work: Callable[[Progress], Any],
+        done: Callable[[Any], None],
+        failed: Callable[[DashboardError], None] | None = None,
+        cancelled: Callable[[], None] | None = None,
+        *,
+        shown: bool = True,
+    ) -> None:
+        self._kinds.add(kind)
+        self._tasks.start(
+            title=title,
+            work=work,
+            done=done,
+            failed=failed or self.failed.emit,
+            key=f"{self._key} {kind}",
+            shown=shown,
+            cancelled=cancelled,
+        )
+
+    def subtitle(self) -> str:
+        """What it is, for the top bar: its name, steps and ranks."""
+        overview = self.overview
+        parts = [self.name]
+        if overview is not None and overview.steps:
+            numbers = sorted({step.number for step in overview.steps})
+            one = len(numbers) == 1
+            parts.append(f"step {numbers[0]}" if one else f"steps {numbers[0]}\N{EN DASH}{numbers[-1]}")
+        if self.trace is not None:
+            parts.append(f"{format_count(self.trace.facts.event_count)} events")
+        return ", ".join(parts)

@@ -1,0 +1,241 @@
+"""Which lanes a trace has on the timeline: threads and streams, grouped by rank or process.
+
+Pure and without Qt. Device work has the colour of its category; what else lies
+on a stream (ranges of the user, waits) has a lane of its own, so that it covers
+no kernel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from core.files import printable
+from core.tables.columns import MISSING, NO_ROW
+from core.tables.timeline import CounterLane, GroupFacts, LaneFacts, TimelineSlices
+from core.tables.trace import DEVICE_KINDS, SliceKind
+from core.units import gib
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from core.tables.columns import Int64, Uint8
+    from core.tables.trace import Trace
+
+COLOURS: Final = (
+    "gemm",
+    "attention",
+    "convolution",
+    "normalisation",
+    "elementwise",
+    "reduction",
+    "optimizer",
+    "embedding",
+    "communication",
+    "memcpy",
+    "memset",
+    "other",
+    "other",
+)
+"""Name of the theme's colour of each category; Triton has the colour of the others."""
+
+HOST_COLOUR: Final = len(COLOURS) - 1
+"""Calls are coloured by their depth: this one only keeps their place."""
+
+_CALLS: Final = (SliceKind.OP, SliceKind.RUNTIME, SliceKind.PYTHON)
+_MOST_NAME: Final = 60
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TimelineParts:
+    """What ``build_timeline`` takes."""
+
+    slices: TimelineSlices
+    lanes: tuple[LaneFacts, ...]
+    groups: tuple[GroupFacts, ...]
+    counters: tuple[CounterLane, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Lane:
+    """A lane before it has its number: a track, and whether it holds what is no device work on a device."""
+
+    track: int
+    on_device: bool
+    beside: bool
+    weight_ns: int
+
+
+def timeline_parts(trace: Trace, categories: Uint8, titles: Callable[[int], str]) -> TimelineParts:
+    """Lays a trace out.
+
+    Args:
+        trace: The trace.
+        categories: (device work,) uint8.
+        titles: Gives the title of a category.
+    """
+    slices, tracks = trace.slices, trace.tracks
+    is_work = np.isin(slices.kind, [int(kind) for kind in DEVICE_KINDS])
+    holds_work = np.zeros(len(tracks), np.bool_)
+    holds_work[slices.track[is_work]] = True
+    beside = holds_work[slices.track] & ~is_work
+    key = 2 * slices.track.astype(np.int64) + beside
+    length_ns = np.maximum(slices.duration_ns, 0)
+    weight = np.bincount(key, weights=length_ns.astype(np.float64), minlength=2 * len(tracks))
+    used = np.flatnonzero(np.bincount(key, minlength=2 * len(tracks)))
+    found = [
+        _Lane(each // 2, bool(holds_work[each // 2]), bool(each % 2), int(weight[each]))
+        for each in used.tolist()
+    ]
+    group_of, groups = _groups(trace, found)
+    calls = np.bincount(
+        slices.track[np.isin(slices.kind, [int(kind) for kind in _CALLS])], minlength=len(tracks)
+    )
+    ordered = sorted(
+        found, key=lambda lane: (group_of[lane.track], *_order(trace, lane, int(calls[lane.track])))
+    )
+    number = np.full(2 * len(tracks), NO_ROW, np.int32)
+    number[[2 * lane.track + lane.beside for lane in ordered]] = np.arange(len(ordered))
+    colour = np.full(len(slices), HOST_COLOUR, np.uint8)
+    colour[trace.device_work.slice_row] = categories
+    has_device = any(lane.on_device for lane in found)
+    tall = _tallest(ordered, group_of)
+    lanes = tuple(
+        LaneFacts(
+            name=_lane_name(trace, lane),
+            note=_note(trace, lane, categories, titles),
+            group=group_of[lane.track],
+            host=not lane.on_device or lane.beside,
+            tall=lane in tall,
+            in_overview=lane.on_device and not lane.beside if has_device else bool(calls[lane.track]),
+        )
+        for lane in ordered
+    )
+    return TimelineParts(
+        TimelineSlices(slices.start_ns, slices.duration_ns, number[key], colour),
+        lanes,
+        groups,
+        _memory_curves(trace, group_of),
+    )
+
+
+def _memory_curves(trace: Trace, group_of: dict[int, int]) -> tuple[CounterLane, ...]:
+    """What was allocated on each device, in the group of the threads that did it."""
+    memory = trace.memory
+    known = (memory.allocated_bytes != MISSING) & (memory.device_type != MISSING)
+    curves = []
+    for kind, device in np.unique(np.stack((memory.device_type, memory.device))[:, known], axis=1).T.tolist():
+        rows = np.flatnonzero(known & (memory.device_type == kind) & (memory.device == device))
+        rows = rows[np.argsort(memory.time_ns[rows], kind="stable")]
+        value = memory.allocated_bytes[rows].astype(np.float64)
+        where = "CPU memory" if kind == 0 else "Memory" if device in (0, MISSING) else f"Memory, GPU {device}"
+        group = group_of.get(int(memory.track[rows[0]]), 0)
+        curves.append(
+            CounterLane(where, f"{gib(float(value.max()))} GiB", group, memory.time_ns[rows], value)
+        )
+    return tuple(curves)
+
+
+def _tallest(lanes: list[_Lane], group_of: dict[int, int]) -> set[_Lane]:
+    """The busiest stream of each group."""
+    best: dict[int, _Lane] = {}
+    for lane in lanes:
+        group = group_of[lane.track]
+        if (
+            lane.on_device
+            and not lane.beside
+            and (group not in best or lane.weight_ns > best[group].weight_ns)
+        ):
+            best[group] = lane
+    return set(best.values())
+
+
+def _groups(trace: Trace, lanes: list[_Lane]) -> tuple[dict[int, int], tuple[GroupFacts, ...]]:
+    """Returns the group of each track, and the groups: ranks where they are known, else processes.
+
+    Where one process alone makes calls, the devices are its own.
+    """
+    tracks, slices = trace.tracks, trace.slices
+    calling = np.unique(slices.track[np.isin(slices.kind, [int(kind) for kind in _CALLS])])
+    callers = {int(tracks.process_id[track]) for track in calling.tolist()}
+    only = next(iter(callers)) if len(callers) == 1 else None
+    keys: dict[tuple[int, int], int] = {}
+    group_of: dict[int, int] = {}
+    members: dict[tuple[int, int], list[_Lane]] = {}
+    for lane in lanes:
+        rank = int(tracks.rank[lane.track])
+        process = int(tracks.process_id[lane.track]) if only is None else only
+        key = (0, rank) if rank != MISSING else (1, process)
+        keys.setdefault(key, len(keys))
+        members.setdefault(key, []).append(lane)
+    in_order = sorted(keys)
+    for number, key in enumerate(in_order):
+        for lane in members[key]:
+            group_of[lane.track] = number
+    return group_of, tuple(_group_facts(trace, key, members[key]) for key in in_order)
+
+
+def _group_facts(trace: Trace, key: tuple[int, int], lanes: list[_Lane]) -> GroupFacts:
+    tracks = trace.tracks
+    devices = {int(tracks.device[lane.track]) for lane in lanes if lane.on_device} - {MISSING}
+    note = (
+        f"GPU {next(iter(devices))}" if len(devices) == 1 else f"{len(devices)} devices" if devices else "CPU"
+    )
+    kind, number = key
+    if kind == 0:
+        return GroupFacts(f"Rank {number}", note, number)
+    track = next(
+        (lane.track for lane in lanes if int(tracks.process_id[lane.track]) == number), lanes[0].track
+    )
+    return GroupFacts(_process_name(trace, track), note)
+
+
+def _process_name(trace: Trace, track: int) -> str:
+    tracks = trace.tracks
+    pid = trace.strings[int(tracks.process_id[track])]
+    name_id = int(tracks.process_name_id[track])
+    name = "" if name_id == NO_ROW else printable(trace.strings[name_id])[:_MOST_NAME]
+    return f"{name} {printable(pid)}" if name and name != pid else name or f"Process {printable(pid)}"
+
+
+def _order(trace: Trace, lane: _Lane, calls: int) -> tuple[int, int, int, str]:
+    """Threads that call most first, then streams by number, each below what lies beside its kernels."""
+    tracks = trace.tracks
+    thread = trace.strings[int(tracks.thread_id[lane.track])]
+    if not lane.on_device:
+        return (0, 0, -calls, thread) if calls else (2, 0, -lane.weight_ns, thread)
+    return 1, int(tracks.device[lane.track]), 2 * int(tracks.stream[lane.track]) + (not lane.beside), thread
+
+
+def _lane_name(trace: Trace, lane: _Lane) -> str:
+    tracks = trace.tracks
+    thread = printable(trace.strings[int(tracks.thread_id[lane.track])])[:_MOST_NAME]
+    name_id = int(tracks.thread_name_id[lane.track])
+    name = "" if name_id == NO_ROW else printable(trace.strings[name_id])[:_MOST_NAME]
+    if lane.on_device:
+        stream = int(tracks.stream[lane.track])
+        return (name or thread) if stream == MISSING else f"Stream {stream}"
+    if not name or name.startswith("thread "):
+        return f"Thread {thread}" if thread.isdecimal() else thread or "Thread"
+    return name
+
+
+def _note(trace: Trace, lane: _Lane, categories: Uint8, titles: Callable[[int], str]) -> str:
+    if lane.beside:
+        return "ranges and waits"
+    if not lane.on_device:
+        return "CPU"
+    slices, work = trace.slices, trace.device_work.slice_row
+    here = slices.track[work] == lane.track
+    return _main_category(categories[here], np.maximum(slices.duration_ns[work[here]], 0), titles)
+
+
+def _main_category(categories: Uint8, length_ns: Int64, titles: Callable[[int], str]) -> str:
+    """What a stream mostly does, "compute" if it is of several kinds."""
+    weight = np.bincount(categories, weights=length_ns.astype(np.float64))
+    if not weight.sum():
+        return ""
+    main = int(weight.argmax())
+    return titles(main).lower() if weight[main] > 0.9 * weight.sum() else "compute"

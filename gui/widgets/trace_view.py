@@ -1,0 +1,303 @@
+"""One trace on the screen: bars, timeline and tables, and what selecting in one does to the others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QSplitter, QStackedWidget, QVBoxLayout, QWidget
+
+from core.tables.columns import NO_ROW
+from core.tables.selection import WHOLE, Selection
+from gui.widgets.trace_bar import FiguresStrip, TraceBar
+from gui.widgets.trace_reading import TraceReading
+from gui.widgets.trace_tables import QUALITY, TraceTables
+from gui.widgets.trace_timeline import TraceTimeline
+from gui.widgets.trace_words import without_kernels
+
+if TYPE_CHECKING:
+    from core.tables.columns import Int32
+    from core.tables.result import ResultTable
+    from gui.settings import Settings
+    from gui.tasks import Tasks
+    from gui.theme import ThemeController
+    from gui.traces.answers import Laid, Overview
+    from gui.traces.document import Found, TableAnswer, TraceDocument
+    from gui.widgets.result_table import RowChosen
+
+SEARCH_AFTER_MS: Final = 150
+_SHARES: Final = (45, 55)
+"""Timeline and tables, in parts of the height."""
+
+
+class TraceView(QWidget):
+    """Shows a ``TraceDocument``.
+
+    Signals:
+        selection_changed: Another slice is selected, or none; or another range.
+    """
+
+    selection_changed = Signal()
+
+    def __init__(
+        self, document: TraceDocument, theme: ThemeController, tasks: Tasks, settings: Settings
+    ) -> None:
+        super().__init__()
+        self.document = document
+        self._hits: Int32 = np.empty(0, np.int32)
+        self._hit = -1
+        self._quiet = False
+        self._selected = False
+        self._wanted_row: int | None = None
+        self.reading = TraceReading(document.name)
+        self.tables = TraceTables(theme, tasks, settings)
+        self.bar = TraceBar(theme, self.tables.table.bar)
+        self.strip = FiguresStrip(theme)
+        self.timeline = TraceTimeline(theme)
+        splitter = QSplitter(Qt.Orientation.Vertical)
+        splitter.setChildrenCollapsible(False)
+        splitter.setHandleWidth(3)
+        splitter.addWidget(self.timeline)
+        splitter.addWidget(self.tables)
+        for place, share in enumerate(_SHARES):
+            splitter.setStretchFactor(place, share)
+        splitter.setSizes([10 * share for share in _SHARES])
+        content = QWidget()
+        layout = QVBoxLayout(content)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        for widget in (self.bar, self.strip):
+            layout.addWidget(widget)
+        layout.addWidget(splitter, 1)
+        self._content = content
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self.reading)
+        self._stack.addWidget(content)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(self._stack)
+        self._search_timer = QTimer(self)
+        self._search_timer.setSingleShot(True)
+        self._search_timer.setInterval(SEARCH_AFTER_MS)
+        self._search_timer.timeout.connect(self._search)
+        self._connect()
+        if document.state == "open":
+            self._opened()
+
+    def _connect(self) -> None:
+        document, table = self.document, self.tables.table
+        self.reading.cancel_asked.connect(document.cancel)
+        document.state_changed.connect(self._state_changed)
+        document.progressed.connect(self.reading.show_progress)
+        document.table_ready.connect(self._show_answer)
+        document.timeline_ready.connect(self._show_timeline)
+        document.overview_ready.connect(self._show_overview)
+        document.found.connect(self._show_found)
+        document.described.connect(self.timeline.show_flow)
+        self.tables.asked.connect(lambda: document.ask_table(self.tables.ask))
+        table.selected.connect(self._row_selected)
+        table.activated.connect(self._row_activated)
+        self.bar.part_chosen.connect(self.set_range)
+        self.bar.next_asked.connect(lambda: self.go_to_hit(1))
+        self.bar.previous_asked.connect(lambda: self.go_to_hit(-1))
+        self.bar.field.textChanged.connect(lambda _: self._search_timer.start())
+        self.strip.problem_chosen.connect(self._show_problem)
+        self.timeline.slice_selected.connect(self._slice_selected)
+        self.timeline.range_selected.connect(self.set_range)
+        for keys, call in (
+            ("F3", lambda: self.go_to_hit(1)),
+            ("Shift+F3", lambda: self.go_to_hit(-1)),
+            ("Escape", self.clear_one),
+            ("/", self.tables.table.focus_filter),
+        ):
+            _shortcut(self, keys, call)
+
+    @property
+    def selection(self) -> Selection:
+        """The part of the trace that the tables are about."""
+        return self.tables.selection
+
+    @property
+    def hits(self) -> int:
+        """How many slices the search has found."""
+        return len(self._hits)
+
+    # --- what the document says
+
+    def _state_changed(self, state: str) -> None:
+        if state == "open":
+            self._opened()
+
+    def _opened(self) -> None:
+        trace = self.document.trace
+        assert trace is not None
+        self._stack.setCurrentWidget(self._content)
+        self.strip.show_text("Looking at the whole trace")
+        self.tables.set_tables(self.document.tables, has_kernels=bool(len(trace.device_work)))
+
+    def _show_answer(self, answer: TableAnswer) -> None:
+        self.tables.show_answer(answer)
+        row = self._wanted_row
+        if row is not None:
+            self._select_table_row(row)
+
+    def _show_timeline(self, laid: Laid) -> None:
+        self.timeline.show_document(self.document, laid)
+        self.timeline.show_range(self.selection)
+
+    def _show_overview(self, overview: Overview) -> None:
+        self.strip.show_overview(overview)
+        self.bar.set_steps(overview.steps)
+        self.bar.show_part(self.selection)
+        self.timeline.set_steps(overview.steps)
+        self.tables.set_count(QUALITY, len(overview.problems))
+        if without_kernels(overview):
+            self.strip.setToolTip("Operators are shown in the place of kernels.")
+        self.selection_changed.emit()
+
+    # --- selecting
+
+    def _row_selected(self, chosen: RowChosen) -> None:
+        """A row of the table is selected: so are its slices, and the longest of them is described."""
+        if self._quiet:
+            return
+        rows = chosen.table.rows_of(chosen.row)
+        self._wanted_row = None
+        self._selected = bool(len(rows))
+        self.timeline.select_slices(rows)
+        if len(rows):
+            self.document.describe(self._longest(rows))
+
+    def _row_activated(self, chosen: RowChosen) -> None:
+        rows = chosen.table.rows_of(chosen.row)
+        if len(rows):
+            self.timeline.show_slices(rows)
+
+    def _longest(self, rows: Int32) -> int:
+        trace = self.document.trace
+        assert trace is not None
+        return int(rows[int(np.argmax(trace.slices.duration_ns[rows]))])
+
+    def _slice_selected(self, row: int) -> None:
+        """A slice of the timeline is selected; NO_ROW: none is."""
+        self._selected = row != NO_ROW
+        if row == NO_ROW:
+            self._wanted_row = None
+            self.tables.table.view.clearSelection()
+            self.selection_changed.emit()
+            return
+        self._wanted_row = row
+        self.document.describe(row)
+        self._select_table_row(row)
+
+    def select_slice(self, row: int) -> None:
+        """Selects one slice everywhere and brings it into sight."""
+        self._wanted_row = row
+        self._selected = True
+        self.timeline.select_slices(np.array([row], np.int32))
+        self.timeline.show_slices(np.array([row], np.int32), zoom=False)
+        self.document.describe(row)
+        self._select_table_row(row)
+
+    def select_slices(self, rows: Int32) -> None:
+        """Selects several slices in the timeline and shows them all."""
+        self.timeline.select_slices(rows)
+        self.timeline.show_slices(rows)
+
+    def _select_table_row(self, row: int) -> None:
+        table = self.tables.table.model.table
+        place = None if table is None else row_holding(table, row)
+        self._quiet = True
+        try:
+            if place is None:
+                self.tables.table.view.clearSelection()
+            else:
+                self.tables.table.select_rows([place])
+        finally:
+            self._quiet = False
+
+    def set_range(self, selection: Selection) -> None:
+        """Limits every table to a part of the trace."""
+        self.tables.set_selection(selection)
+        self.bar.show_part(selection)
+        self.timeline.show_range(selection)
+        self.selection_changed.emit()
+
+    def show_part(self, start_ns: int, end_ns: int) -> None:
+        """Limits every table to a range, and shows it."""
+        self.set_range(Selection(start_ns, end_ns))
+        self.timeline.show_times(start_ns, end_ns)
+
+    def clear_range(self) -> None:
+        """Every table is about the whole trace again."""
+        self.set_range(WHOLE)
+
+    @property
+    def has_selected_slice(self) -> bool:
+        """Whether a slice or a row of slices is selected."""
+        return self._selected
+
+    def clear_one(self) -> None:
+        """Escape: takes the range away, else the selection."""
+        if self.selection != WHOLE:
+            self.clear_range()
+        else:
+            self.timeline.select_slices(np.empty(0, np.int32))
+            self._slice_selected(NO_ROW)
+
+    def _show_problem(self, place: int) -> None:
+        """Shows what a note is about: its row in the table of notes, its slices in the timeline."""
+        overview = self.document.overview
+        if overview is None or place >= len(overview.problems):
+            return
+        rows = overview.problems[place].rows
+        self.tables.show_table(QUALITY)
+        self.tables.table.clear_filter()
+        self.tables.table.select_rows([place])
+        if rows:
+            self.select_slices(np.array(rows, np.int32))
+
+    # --- search
+
+    def _search(self) -> None:
+        words = self.bar.field.text()
+        if words.strip():
+            self.document.search(words)
+        else:
+            self._hits, self._hit = np.empty(0, np.int32), -1
+            self.bar.show_hits(None, 0)
+
+    def _show_found(self, found: Found) -> None:
+        if found.words != self.bar.field.text():
+            return
+        self._hits, self._hit = found.rows, -1
+        self.bar.show_hits(len(found.rows), 0)
+
+    def go_to_hit(self, step: int) -> None:
+        """Selects the next hit of the search, or the one before; round the end."""
+        if not len(self._hits):
+            return
+        self._hit = (
+            (self._hit + step) % len(self._hits) if self._hit >= 0 or step > 0 else len(self._hits) - 1
+        )
+        self.bar.show_hits(len(self._hits), self._hit + 1)
+        self.select_slice(int(self._hits[self._hit]))
+
+
+def row_holding(table: ResultTable, slice_row: int) -> int | None:
+    """Returns the row of a table that a slice is part of, None if no row is."""
+    if table.members is None or table.member_ends is None:
+        return None
+    places = np.flatnonzero(table.members == slice_row)
+    if not len(places):
+        return None
+    return int(np.searchsorted(table.member_ends, places[0], side="right"))
+
+
+def _shortcut(owner: QWidget, keys: str, call: object) -> QObject:
+    shortcut = QShortcut(QKeySequence(keys), owner)
+    shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+    shortcut.activated.connect(call)
+    return shortcut

@@ -1,0 +1,248 @@
+"""What the Trace page says of figures, slices and problems, as pairs and sentences. No widgets here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from core.files import printable
+from core.tables.trace import SliceKind
+from core.units import (
+    NOT_MEASURED,
+    format_count,
+    format_duration_ns,
+    format_file_bytes,
+    format_fixed,
+    format_pct,
+)
+
+if TYPE_CHECKING:
+    from core.analyses.slice_facts import LaunchShape, SliceFacts
+    from core.tables.selection import Selection
+    from core.tables.trace import Trace
+    from gui.traces.answers import Overview
+
+Pairs = list[tuple[str, str, str]]
+
+KIND_WORDS: Final = {
+    SliceKind.OTHER: "Slice",
+    SliceKind.KERNEL: "Kernel",
+    SliceKind.MEMCPY: "Copy",
+    SliceKind.MEMSET: "Set",
+    SliceKind.OP: "Operator",
+    SliceKind.RUNTIME: "Runtime call",
+    SliceKind.PYTHON: "Python frame",
+    SliceKind.ANNOTATION: "Range",
+    SliceKind.GPU_ANNOTATION: "Range on the GPU",
+    SliceKind.SYNC: "Wait",
+    SliceKind.OVERHEAD: "Profiler overhead",
+    SliceKind.PROFILER: "Profiler",
+}
+_TIMES: Final = " \N{MULTIPLICATION SIGN} "
+
+
+def head_words(facts: SliceFacts) -> str:
+    """Where a slice is: "rank 0, stream 7"."""
+    parts = [] if facts.rank is None else [f"rank {facts.rank}"]
+    if facts.is_device_work and facts.device is not None and facts.rank is None:
+        parts.append(f"device {facts.device}")
+    parts.append(f"stream {facts.stream}" if facts.stream is not None else printable(facts.thread))
+    return ", ".join(parts)
+
+
+def this_pairs(facts: SliceFacts) -> Pairs:
+    """The slice itself: times, launch, delay."""
+    pairs = [("Category", facts.category, "")] if facts.category else []
+    pairs += [
+        ("Start", f"{format_fixed(facts.start_ns / 1e6, 3)} ms", ""),
+        ("Duration", *_duration(facts.duration_ns)),
+    ]
+    if facts.launch is not None:
+        pairs += _launch_pairs(facts.launch, kernel=facts.kind == SliceKind.KERNEL)
+        pairs.append(_delay_pair(facts))
+        pairs.append(("Stream", _number(facts.stream), ""))
+        pairs.append(("Device", _number(facts.device), ""))
+    else:
+        pairs.append(("Thread", printable(facts.thread), ""))
+        pairs.append(("Process", printable(facts.process), ""))
+    return pairs
+
+
+def _duration(duration_ns: int | None) -> tuple[str, str]:
+    if duration_ns is None:
+        return NOT_MEASURED, "The event has no end in the trace; it is in no sum."
+    if duration_ns < 0:
+        return format_duration_ns(duration_ns), "A negative duration cannot be; it is in no sum."
+    return format_duration_ns(duration_ns), ""
+
+
+def _number(value: int | None) -> str:
+    return NOT_MEASURED if value is None else str(value)
+
+
+def _launch_pairs(launch: LaunchShape, *, kernel: bool) -> Pairs:
+    if not kernel:
+        size = NOT_MEASURED if launch.copy_bytes is None else format_file_bytes(launch.copy_bytes)
+        return [("Size", size, "" if launch.copy_bytes is not None else "The trace does not say.")]
+    why = "The trace does not say."
+    shared = launch.shared_memory_bytes
+    return [
+        ("Grid", _triple(launch.grid), "" if launch.grid else why),
+        ("Block", _triple(launch.block), "" if launch.block else why),
+        ("Registers a thread", _number(launch.registers_per_thread), ""),
+        ("Shared memory", NOT_MEASURED if shared is None else f"{format_fixed(shared / 1024, 1)} KiB", ""),
+        (
+            "Occupancy, estimate",
+            NOT_MEASURED if launch.occupancy_pct is None else format_pct(launch.occupancy_pct, 0),
+            "The profiler's own estimate.",
+        ),
+    ]
+
+
+def _triple(value: tuple[int, int, int] | None) -> str:
+    return NOT_MEASURED if value is None else _TIMES.join(map(str, value))
+
+
+def _delay_pair(facts: SliceFacts) -> tuple[str, str, str]:
+    caller = facts.caller
+    if caller.clock_skew_ns is not None:
+        why = f"It begins {format_duration_ns(caller.clock_skew_ns)} before its launch, which cannot be."
+        return "Launch delay", "clock skew", why
+    if caller.launch_delay_ns is None:
+        return "Launch delay", NOT_MEASURED, "Its launch is not in the trace, or is a graph's."
+    return "Launch delay", format_duration_ns(caller.launch_delay_ns), "From the begin of the launching call."
+
+
+def caller_pairs(facts: SliceFacts) -> Pairs:
+    """What called it: operator, call, module, inputs."""
+    caller = facts.caller
+    pairs: Pairs = []
+    if caller.op_name:
+        pairs.append(("Operator" if facts.is_device_work else "In", printable(caller.op_name), ""))
+    if caller.module:
+        pairs.append(("Module", printable(caller.module), ""))
+    if caller.launch_name:
+        pairs.append(("Call", printable(caller.launch_name), ""))
+    pairs += [
+        (f"Input {place}", printable(f"{shape} {kind}".strip()), "")
+        for place, (shape, kind) in enumerate(caller.inputs, start=1)
+    ]
+    return pairs
+
+
+def same_pairs(facts: SliceFacts) -> Pairs:
+    """The same name elsewhere in the trace."""
+    same = facts.same
+    return [
+        ("Calls", format_count(len(same.rows)), ""),
+        ("This one", f"{format_count(same.position)} of {format_count(len(same.rows))}", ""),
+        ("Sum", format_duration_ns(same.sum_ns), "Impossible times are in no sum."),
+        ("Share", format_pct(same.share_pct), "Of the summed time of all of this kind."),
+        (
+            "Min, mean, max",
+            ", ".join(format_duration_ns(each) for each in (same.min_ns, same.mean_ns, same.max_ns)),
+            "",
+        ),
+    ]
+
+
+def step_pairs(facts: SliceFacts) -> Pairs:
+    """Where it sits in its step."""
+    step = facts.step
+    if step is None:
+        return []
+    return [
+        ("Step", str(step.number), ""),
+        ("Offset in it", format_duration_ns(step.offset_ns), "From the start of the step."),
+        ("Step takes", format_duration_ns(step.end_ns - step.start_ns), ""),
+    ]
+
+
+def figure_pairs(trace: Trace, overview: Overview) -> Pairs:
+    """The whole trace: summed, busy and wall time apart."""
+    totals = overview.totals
+    busy = 100 * totals.kernel_busy_ns / totals.span_ns if totals.span_ns else None
+    pairs = [
+        ("Kernels", format_count(totals.kernels), ""),
+        (
+            "Kernel time, summed",
+            format_duration_ns(totals.kernel_sum_ns),
+            "Kernels that overlap count twice.",
+        ),
+        (
+            "Kernel time, busy",
+            format_duration_ns(totals.kernel_busy_ns),
+            "Time in which a kernel ran, each device for itself, added over devices.",
+        ),
+        ("Wall time", format_duration_ns(totals.span_ns), "From the first start to the last end."),
+    ]
+    if overview.clipped_kernel_sum_ns is not None:
+        pairs.insert(
+            2,
+            (
+                "Summed, cut at the next",
+                format_duration_ns(overview.clipped_kernel_sum_ns),
+                "If kernels that overrun the next one on their stream ended where it starts.",
+            ),
+        )
+    devices = max(len({int(each) for each in trace.device_work.device.tolist()}), 1)
+    if devices == 1 and totals.kernels:
+        pairs.append(("GPU busy", format_pct(busy), "Busy time over wall time."))
+    pairs += [
+        ("Communication, summed", format_duration_ns(totals.communication_ns), ""),
+        ("Copies and sets", f"{format_count(totals.memcpy)} and {format_count(totals.memset)}", ""),
+        ("Operators", format_count(totals.ops), ""),
+        ("Steps", format_count(totals.steps), ""),
+    ]
+    if totals.kernels_outside_steps:
+        pairs.append(
+            (
+                "Outside any step",
+                f"{format_count(totals.kernels_outside_steps)}, {format_duration_ns(overview.outside_ns)}",
+                "Kernels that no step launched, such as a warm-up.",
+            )
+        )
+    return pairs
+
+
+def file_pairs(trace: Trace) -> Pairs:
+    """What the file says of itself."""
+    facts = trace.facts
+    pairs = [
+        ("Size", format_file_bytes(facts.source_bytes), ""),
+        ("Events", format_count(facts.event_count), ""),
+    ]
+    pairs += [(f"Device {device.id}", printable(device.name), "") for device in facts.devices if device.name]
+    if facts.rank is not None:
+        of = "" if facts.world_size is None else f" of {facts.world_size}"
+        pairs.append(("Rank", f"{facts.rank}{of}", ""))
+    if facts.backend is not None:
+        pairs.append(("Backend", printable(facts.backend), ""))
+    if facts.schema_version is not None:
+        pairs.append(("Schema", str(facts.schema_version), ""))
+    return pairs
+
+
+def selection_words(selection: Selection) -> str:
+    """How long the selected range is, for the status bar; "" for the whole."""
+    if selection.start_ns is None or selection.end_ns is None:
+        return ""
+    return f"Selection {format_duration_ns(selection.end_ns - selection.start_ns)}"
+
+
+def notes_words(count: int) -> str:
+    """The count of problems: "2 notes on data"."""
+    return "No notes on data" if not count else "1 note on data" if count == 1 else f"{count:,} notes on data"
+
+
+def without_kernels(overview: Overview) -> str:
+    """Why there is no kernel, "" if there are some."""
+    totals = overview.totals
+    if totals.kernels:
+        return ""
+    if totals.memcpy or totals.memset:
+        copies = f"{format_count(totals.memcpy)} {'copy' if totals.memcpy == 1 else 'copies'}"
+        sets = f"{format_count(totals.memset)} {'set' if totals.memset == 1 else 'sets'}"
+        return f"No kernels; {copies} and {sets}."
+    if totals.ops:
+        return "This trace was recorded on the CPU only: it holds operators, no kernels."
+    return "This trace holds no kernels and no operators."
