@@ -46,8 +46,6 @@ _FLOAT_POWERS = np.array([10.0**k for k in range(_EXACT_POWER + 1)], np.float64)
 UNFIT: Final = 0
 """What stands there is sound JSON, but no such number."""
 FIT: Final = 1
-ABSENT_VALUE: Final = 2
-"""``null``: as if the key were not there."""
 
 
 @compiled_part

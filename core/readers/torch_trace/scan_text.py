@@ -34,7 +34,7 @@ MINUS, PLUS, POINT, ZERO, NINE = 45, 43, 46, 48, 57
 
 DEEPEST: Final = 62
 """Levels inside one value; with the event and its ``args`` that makes 64."""
-DOUBT_BYTES: Final = 4096
+DOUBT_BYTES: Final = 1024
 """How far behind the likely begin of the next event a broken one may still end. Keeps a bad file linear."""
 
 _ONES = np.uint64(0x0101010101010101)

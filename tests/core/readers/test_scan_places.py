@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from core.readers.torch_trace.raw import Slot
 from core.readers.torch_trace.scan import Reason, ScanResult, find_boundary, scan_chunk, skip_value
@@ -242,6 +245,35 @@ def test_much_broken_text_ends(unit: bytes) -> None:
     text = unit * 20_000 + SOUND + b"]"
     result = scan(text)
     assert result.stopped == len(text)
+
+
+PIECES = st.sampled_from(
+    [
+        *(bytes([byte]) for byte in b'{}[],:" \\0-.eENnx\x00\xff'),
+        b'"ph":"X"',
+        b'"ts":1',
+        b'"args":{',
+        b"},{",
+        SOUND,
+    ]
+)
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.lists(PIECES, max_size=30), st.booleans(), st.data())
+def test_whatever_stands_there_is_read_in_order_and_once(
+    pieces: list[bytes], last: bool, data: st.DataObject
+) -> None:
+    text = b"".join(pieces)
+    end = data.draw(st.integers(0, len(text)))
+    result = scan(text, end=end, last=last)
+    assert 0 <= result.stopped <= len(text)
+    spans = [(offset, offset + 2) for offset in result.events.offset.tolist()]
+    spans = sorted([*spans, *map(tuple, result.events.left.tolist())])
+    for (_, behind), (begin, _) in pairwise(spans):
+        assert behind <= begin
+    assert all(text[begin : begin + 1] == b"{" and begin < end for begin, _ in spans)
+    assert all(behind <= result.stopped for _, behind in spans)
 
 
 @pytest.mark.parametrize("key", ["ph", "cat", "name", "ts", "pid", "tid", "args", "dur", "id", "s", "bp"])
