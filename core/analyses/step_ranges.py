@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from core.analyses.intervals import ends_ns
 from core.tables.columns import MISSING, NO_ROW, Int32, Int64, freeze_columns
 from core.tables.trace import SliceKind
 
@@ -108,7 +109,7 @@ def find_steps(trace: Trace) -> Steps:
         track=on,
         rank=tracks.rank[on],
         start_ns=start_ns,
-        end_ns=start_ns + slices.duration_ns[rows],
+        end_ns=ends_ns(start_ns, slices.duration_ns[rows]),
         unfinished=unfinished,
     )
 

@@ -100,6 +100,11 @@ def test_work_that_ends_after_the_step_fills_only_the_step() -> None:
     assert table.rows_of(1).tolist() == []
 
 
+def test_a_step_beyond_the_last_time_that_can_be_told_ends_there() -> None:
+    table = steps_of(op("first", -4e15, 1), annotation("ProfilerStep#1", 4e15, 4e15))
+    assert table.column("duration_ns").values.tolist() == [2**63 - 1 - 8 * 10**18]
+
+
 def test_each_thread_has_its_own_steps() -> None:
     table = steps_of(
         annotation("ProfilerStep#1", 0, 50),
