@@ -72,6 +72,13 @@ def dense_pairs(left: Int64, right: Int64) -> Int64:
     return place
 
 
+def means_by_group(group: Int64, groups: int, values: Int64) -> Float64:
+    """Returns (groups,) float64: the mean of the values of each group that are not negative, else NaN."""
+    known = values >= 0
+    counted = counts_by_key(group[known], groups)
+    return _mean(sums_by_key(group[known], values[known], groups), counted)
+
+
 def times_by_group(group: Int64, groups: int, duration_ns: Int64) -> GroupTimes:
     """Sums durations up by group.
 
@@ -85,14 +92,14 @@ def times_by_group(group: Int64, groups: int, duration_ns: Int64) -> GroupTimes:
     calls = counts_by_key(group, groups)
     counted = counts_by_key(group_of, groups)
     sum_ns = sums_by_key(group_of, time_ns, groups)
-    ordered = _sorted_within_groups(group_of, time_ns, groups)
+    ordered = _sorted_within_groups(group_of, time_ns, counted)
     ends = np.cumsum(counted)
     small = np.uint16 if groups <= 1 << 16 else np.int32
     return GroupTimes(
         calls=calls,
         impossible=calls - counted,
         sum_ns=sum_ns,
-        mean_ns=np.divide(sum_ns, counted, out=np.full(groups, np.nan), where=counted > 0),
+        mean_ns=_mean(sum_ns, counted),
         min_ns=_of_rank(ordered, ends, counted, np.ones(groups, np.int64)),
         max_ns=_of_rank(ordered, ends, counted, counted),
         p50_ns=_of_rank(ordered, ends, counted, -(-counted * 50 // 100)),
@@ -101,6 +108,11 @@ def times_by_group(group: Int64, groups: int, duration_ns: Int64) -> GroupTimes:
         order=np.argsort(group.astype(small), kind="stable"),
         ends=np.cumsum(calls),
     )
+
+
+def _mean(sums: Int64, counted: Int64) -> Float64:
+    mean: Float64 = np.divide(sums, counted, out=np.full(len(sums), np.nan), where=counted > 0)
+    return mean
 
 
 def pick_members(rows: Int32, times: GroupTimes, shown: Int64) -> tuple[Int32, Int64]:
@@ -117,14 +129,16 @@ def pick_members(rows: Int32, times: GroupTimes, shown: Int64) -> tuple[Int32, I
     return rows[times.order[np.arange(len(shift)) + shift]], ends
 
 
-def _sorted_within_groups(group: Int64, time_ns: Int64, groups: int) -> Int64:
+def _sorted_within_groups(group: Int64, time_ns: Int64, counted: Int64) -> Int64:
     """Returns the times of group 0 ascending, then those of group 1, and so on."""
+    groups = len(counted)
     span = int(time_ns.max(initial=0)) + 1
     if groups * span > _LAST:
         return time_ns[np.lexsort((time_ns, group))]
     keyed = group * span + time_ns
     keyed.sort()
-    return keyed % span
+    keyed -= np.repeat(np.arange(groups, dtype=np.int64) * span, counted)
+    return keyed
 
 
 def _of_rank(ordered: Int64, ends: Int64, counted: Int64, rank: Int64) -> Int64:

@@ -14,7 +14,7 @@ import numpy as np
 
 from core.analyses.answer_columns import number_column, own_text_column, text_column
 from core.analyses.categories import Category
-from core.analyses.grouping import dense_ids, dense_pairs, pick_members, times_by_group
+from core.analyses.grouping import dense_ids, dense_pairs, means_by_group, pick_members, times_by_group
 from core.analyses.intervals import exact_sum
 from core.analyses.kernel_names import short_name, short_names
 from core.analyses.links import LinkKind
@@ -116,7 +116,7 @@ def summarize_kernels(
             _delay_column(index, places, groups, shown),
         ),
         notes=linking_notes(index, places),
-        empty=why_no_kernels(index),
+        empty="" if len(places) else why_no_kernels(index),
         members=members,
         member_ends=member_ends,
         sorted_by="sum_ns",
@@ -251,13 +251,13 @@ def _time_columns(times: GroupTimes, shown: Int64, everything_ns: int) -> tuple[
 
 
 def _delay_column(index: TraceIndex, places: Int64, groups: _Groups, shown: Int64) -> Column:
-    delays = times_by_group(groups.of_row, len(groups.names), index.links.launch_delay_ns[places])
+    delays = means_by_group(groups.of_row, len(groups.names), index.links.launch_delay_ns[places])
     return number_column(
         "launch_delay_mean_ns",
         "Mean launch delay",
         "ns",
         "From the begin of the launching call to the begin of the kernel, where both are known.",
-        delays.mean_ns[shown],
+        delays[shown],
         shown=False,
     )
 
@@ -302,13 +302,12 @@ def linking_notes(index: TraceIndex, places: Int64) -> tuple[str, ...]:
     impossible = int(np.count_nonzero(durations < 0))
     if impossible:
         notes.append(f"{_kernels(impossible)} with an impossible time, in no sum.")
-    how, op_row = index.links.how[places], index.links.op_row[places]
-    unlinked = int(np.count_nonzero((how == LinkKind.NONE) & (op_row == NO_ROW)))
+    how = index.links.how[places[index.links.op_row[places] == NO_ROW]]
+    unlinked = int(np.count_nonzero(how == LinkKind.NONE))
     if unlinked:
         notes.append(f"{_kernels(unlinked)} of unknown launch.")
-    outside = int(np.count_nonzero((how != LinkKind.NONE) & (op_row == NO_ROW)))
-    if outside:
-        notes.append(f"{_kernels(outside)} launched outside any operator.")
+    if len(how) > unlinked:
+        notes.append(f"{_kernels(len(how) - unlinked)} launched outside any operator.")
     skewed = int(np.count_nonzero(index.links.clock_skew_ns[places] != MISSING))
     if skewed:
         notes.append(f"{_kernels(skewed)} with a start before the launch (clock skew), in no launch delay.")

@@ -55,7 +55,7 @@ def list_launches(
             *_where(index, places, rows),
         ),
         notes=linking_notes(index, places),
-        empty=why_no_kernels(index),
+        empty="" if len(places) else why_no_kernels(index),
         members=rows,
         member_ends=np.arange(1, len(rows) + 1, dtype=np.int64),
     )

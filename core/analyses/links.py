@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from core.analyses.intervals import counts_by_key
 from core.analyses.nesting import nearest_of_kind, nearest_where
 from core.compiled import compiled
 from core.tables.columns import MISSING, NO_ROW, freeze_columns
@@ -143,11 +144,12 @@ class _ByNumber:
         start_ns = trace.slices.start_ns[rows]
         rank = trace.tracks.rank[trace.slices.track[rows]]
         self._ranks, rank_place = np.unique(rank, return_inverse=True)
-        self._any_rank = _Groups(place, start_ns)
+        numbers_count, ranks_count = len(self._numbers), len(self._ranks)
+        self._any_rank = _Groups(place, numbers_count, start_ns)
         self._one_rank = (
             self._any_rank
-            if len(self._ranks) < 2
-            else _Groups(place * len(self._ranks) + rank_place, start_ns)
+            if ranks_count < 2
+            else _Groups(place * ranks_count + rank_place, numbers_count * ranks_count, start_ns)
         )
 
     def find(self, numbers: Int64, ranks: Int64, times_ns: Int64) -> tuple[Int32, Int64]:
@@ -175,24 +177,24 @@ class _ByNumber:
 
 
 class _Groups:
-    """Positions grouped by a key, each group by time."""
+    """Positions grouped by a key from 0 on, each group by time."""
 
-    def __init__(self, keys: Int64, times_ns: Int64) -> None:
+    def __init__(self, keys: Int64, key_count: int, times_ns: Int64) -> None:
         self._order = np.lexsort((times_ns, keys))
-        self._keys = keys[self._order]
         self._times_ns = times_ns[self._order]
+        self._sizes = counts_by_key(keys, key_count)
+        self._ends = np.cumsum(self._sizes)
 
     def last_before(self, keys: Int64, times_ns: Int64) -> tuple[Int64, Int64]:
         """Returns the position of the last of each group that is not later than a time, else of its first.
 
         Position -1 where there is no such group; and the size of the group.
         """
-        first = np.searchsorted(self._keys, keys, "left")
-        end = np.searchsorted(self._keys, keys, "right")
-        chosen = first.copy()
-        _last_in_range(self._times_ns, first, end, times_ns, chosen)
+        sizes, end = self._sizes[keys], self._ends[keys]
+        chosen = end - sizes
+        _last_in_range(self._times_ns, end - sizes, end, times_ns, chosen)
         position = self._order[np.minimum(chosen, len(self._order) - 1)]
-        return np.where(end > first, position, -1), end - first
+        return np.where(sizes > 0, position, -1), sizes
 
 
 @compiled
@@ -242,7 +244,7 @@ def _find_operators(trace: Trace, work: _Work, calls: Nesting, launch_row: Int32
     outermost_named &= slices.external_id[innermost] == work.external_id
     by_id = np.where(outermost_named, innermost, by_id).astype(np.int32)
 
-    elsewhere = _named_alone(trace, work)
+    elsewhere = _named_alone(trace, work, (by_id == NO_ROW) & (work.external_id != MISSING))
     contradicted = has_launch & (by_id == NO_ROW) & (elsewhere != NO_ROW)
     # In old files these numbers count something else: then they name no operator without a launch either.
     agreed = np.count_nonzero(has_launch & (by_id != NO_ROW))
@@ -266,17 +268,23 @@ def _climb_to_number(  # noqa: PLR0913, PLR0917  (a compiled loop takes arrays, 
         found[i] = op
 
 
-def _named_alone(trace: Trace, work: _Work) -> Int32:
-    """Returns the operator, else the annotation, that the External id names, whatever else is known."""
+def _named_alone(trace: Trace, work: _Work, asked: Bool) -> Int32:
+    """Returns the operator, else the annotation, that the External id names, whatever else is known.
+
+    Only where it is asked for; NO_ROW elsewhere.
+    """
     slices = trace.slices
     found = np.full(len(work), NO_ROW, np.int32)
+    places = np.flatnonzero(asked)
+    if not len(places):
+        return found
     for wanted in (_own_annotations(trace), slices.kind == SliceKind.OP):
         rows = np.flatnonzero(wanted & (slices.external_id != MISSING)).astype(np.int32)
         named = _ByNumber(trace, rows, slices.external_id[rows])
-        row, _ = named.find(work.external_id, work.rank, work.start_ns)
+        row, _ = named.find(work.external_id[places], work.rank[places], work.start_ns[places])
         # What begins later launched nothing.
-        sound = (row != NO_ROW) & (slices.start_ns[row] <= work.start_ns)
-        found[sound] = row[sound]
+        sound = (row != NO_ROW) & (slices.start_ns[row] <= work.start_ns[places])
+        found[places[sound]] = row[sound]
     return found
 
 

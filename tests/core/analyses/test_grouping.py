@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from core.analyses.grouping import dense_ids, dense_pairs, pick_members, times_by_group
+from core.analyses.grouping import dense_ids, dense_pairs, means_by_group, pick_members, times_by_group
 from core.tables.columns import MISSING
 
 
@@ -72,3 +72,9 @@ def test_distinct_values_and_their_places_rebuild_the_values(high: int) -> None:
 def test_pairs_are_equal_where_both_values_are() -> None:
     place = dense_pairs(np.array([1, 1, 2, 1]), np.array([5, 6, 5, 5]))
     assert place.tolist() == [0, 1, 2, 0]
+
+
+def test_the_mean_of_a_group_leaves_out_what_is_not_known() -> None:
+    means = means_by_group(np.array([0, 0, 0, 1]), 2, np.array([10, 20, MISSING, -4]))
+    assert means[0] == 15
+    assert np.isnan(means[1])
