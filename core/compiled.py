@@ -33,11 +33,11 @@ def _folder_of_sources(folder: Path) -> str:
     numba looks for changes in the file of the function alone; here what it
     calls lies in files beside it, and old code must not be run for new.
     """
-    digest = hashlib.sha256()
-    for source in sorted(folder.glob("*.py")):
-        text = source.read_bytes()
-        if b"core.compiled" in text:
-            digest.update(text)
+    sources = {source.stem: source.read_bytes() for source in sorted(folder.glob("*.py"))}
+    ours = b"".join(text for text in sources.values() if b"core.compiled" in text)
+    # Constants that compiled code takes from the other files beside it are compiled in.
+    named = [text for stem, text in sources.items() if f".{stem} import".encode() in ours]
+    digest = hashlib.sha256(b"".join([ours, *named]))
     return str(Path(os.environ["NUMBA_CACHE_DIR"]) / f"{folder.name}-{digest.hexdigest()[:16]}")
 
 
