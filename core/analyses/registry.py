@@ -18,6 +18,7 @@ from core.analyses.operators import summarize_operators, summarize_operators_by_
 from core.analyses.overlap import summarize_overlap
 from core.analyses.queue import summarize_queue
 from core.analyses.steps import summarize_steps
+from core.analyses.stragglers import list_arrivals, summarize_stragglers
 from core.tables.selection import WHOLE, Selection
 
 if TYPE_CHECKING:
@@ -52,6 +53,8 @@ ANALYSES: Final[tuple[Analysis, ...]] = (
     Analysis("overlap", "Overlap", summarize_overlap),
     Analysis("communication", "Communication", summarize_communication),
     Analysis("collectives", "Collectives", list_collectives),
+    Analysis("arrivals", "Arrivals", list_arrivals),
+    Analysis("stragglers", "Stragglers", summarize_stragglers),
     Analysis("queue", "Queue", summarize_queue),
     Analysis("memory", "Memory", summarize_memory),
 )

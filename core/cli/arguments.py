@@ -74,6 +74,7 @@ def make_parser(program: str) -> Parser:
     _add_run(stop)
     stop.add_argument("--now", action="store_true", help="kill it at once")
     _add_capture(commands.add_parser("capture", help="trace a running job", allow_abbrev=False))
+    _add_summary(commands.add_parser("summary", help="what a trace holds", allow_abbrev=False))
     devices = commands.add_parser("devices", help="list GPUs, and why one is missing", allow_abbrev=False)
     devices.add_argument("--json", action="store_true", help="as a JSON object")
     demo = commands.add_parser(
@@ -178,6 +179,13 @@ def _make_launch_parser(program: str) -> Parser:
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", metavar="RUN", help="its id, the start of its id, or its folder")
+
+
+def _add_summary(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="a trace of torch.profiler, as JSON or gzip")
+    parser.add_argument("--json", action="store_true", help="as a JSON object; times in nanoseconds")
+    parser.add_argument("--table", metavar="NAME", help="one table: kernels, ops, steps, communication, ...")
+    parser.add_argument("--csv", action="store_true", help="the table as CSV")
 
 
 def _add_capture(parser: argparse.ArgumentParser) -> None:

@@ -51,6 +51,10 @@ def _run(arguments: list[str]) -> int:
         from core.cli.devices import run_devices  # noqa: PLC0415
 
         return run_devices(options.json)
+    if options.command == "summary":
+        from core.cli.file_summary import run_summary  # noqa: PLC0415
+
+        return run_summary(options)
     if options.command == "demo":
         from core.cli.demo import run_demo  # noqa: PLC0415
 

@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
+from core.tables.columns import MISSING
+
 if TYPE_CHECKING:
     from core.readers.torch_trace.raw import Oddities
     from core.tables.columns import Bool, Int32, Int64, Uint8
 
 _BEGIN: Final = ord("B")
 _END: Final = ord("E")
+_MOST_NS: Final = 2**62
 
 
 class EventColumns(NamedTuple):
@@ -41,13 +44,15 @@ def pair_begins(events: EventColumns, oddities: Oddities) -> Bool | None:
         return None
     ordered = rows[np.argsort(time_ns[rows], kind="stable")]
     open_rows: dict[int, list[int]] = {}
+    times = dict(zip(rows.tolist(), time_ns[rows].tolist(), strict=True))
     for row, code, on in zip(ordered.tolist(), phase[ordered].tolist(), track[ordered].tolist(), strict=True):
         stack = open_rows.setdefault(on, [])
         if code == _BEGIN:
             stack.append(row)
         elif stack:
             begin = stack.pop()
-            duration_ns[begin] = time_ns[row] - time_ns[begin]
+            length_ns = times[row] - times[begin]
+            duration_ns[begin] = length_ns if 0 <= length_ns < _MOST_NS else MISSING
         else:
             oddities.add("stray_end", int(offset[row]))
     for stack in open_rows.values():
