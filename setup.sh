@@ -151,6 +151,11 @@ main() {
     install_pins
     printf '%s' "$wanted" >"$stamp"
     rm -f $installing
+    if [ "$goal" = run ]; then
+        say "compiling the trace reader"
+        # Not needed to start: what is not compiled now is compiled when it is first used.
+        $venv/bin/python main.py _prepare || true
+    fi
     say "ready"
 }
 

@@ -9,6 +9,9 @@ from __future__ import annotations
 import hashlib
 import inspect
 import os
+import shutil
+import tempfile
+import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -25,6 +28,22 @@ os.environ.setdefault(
 import numba  # noqa: E402  (it reads its cache folder when it is imported)
 import numba.core.config  # noqa: E402
 
+_UNUSED_S = 30 * 86_400
+
+
+def _can_keep() -> bool:
+    """Whether the cache folder can be written; without one, code is compiled anew in every process."""
+    try:
+        folder = Path(os.environ["NUMBA_CACHE_DIR"])
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
+KEEP = _can_keep()
+
 
 @cache
 def _folder_of_sources(folder: Path) -> str:
@@ -38,7 +57,16 @@ def _folder_of_sources(folder: Path) -> str:
     # Constants that compiled code takes from the other files beside it are compiled in.
     named = [text for stem, text in sources.items() if f".{stem} import".encode() in ours]
     digest = hashlib.sha256(b"".join([ours, *named]))
-    return str(Path(os.environ["NUMBA_CACHE_DIR"]) / f"{folder.name}-{digest.hexdigest()[:16]}")
+    kept = Path(os.environ["NUMBA_CACHE_DIR"]) / f"{folder.name}-{digest.hexdigest()[:16]}"
+    _forget_older(kept, folder.name)
+    return str(kept)
+
+
+def _forget_older(kept: Path, name: str) -> None:
+    """Removes what was compiled from other sources of that folder long ago."""
+    for other in kept.parent.glob(f"{name}-*"):
+        if other != kept and other.stat().st_mtime < time.time() - _UNUSED_S:
+            shutil.rmtree(other, ignore_errors=True)
 
 
 if TYPE_CHECKING:
@@ -56,7 +84,7 @@ if TYPE_CHECKING:
         return function
 
 else:
-    compiled = numba.njit(cache=True, nogil=True, boundscheck=False)
+    compiled = numba.njit(cache=KEEP, nogil=True, boundscheck=False)
     """Compiles a function at its first call. It releases the interpreter lock while it runs."""
 
     def compiled_entry(function: F) -> F:
@@ -68,7 +96,7 @@ else:
         kept = numba.core.config.CACHE_DIR
         numba.core.config.CACHE_DIR = _folder_of_sources(Path(inspect.getfile(function)).parent)
         try:
-            return numba.njit(cache=True, nogil=True, boundscheck=False, _nrt=False)(function)
+            return numba.njit(cache=KEEP, nogil=True, boundscheck=False, _nrt=False)(function)
         finally:
             numba.core.config.CACHE_DIR = kept
 

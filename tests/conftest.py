@@ -26,6 +26,9 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 os.environ.setdefault("PYTEST_QT_API", "pyside6")
 
 ROOT = Path(__file__).parents[1]
+# Every test has a cache folder of its own; what takes a dozen seconds to compile is compiled once for all.
+os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".pytest_cache" / "compiled"))
+
 GRACE_S = 3.0
 """How long threads and processes that were told to end may take to do so."""
 
