@@ -48,7 +48,8 @@ def test_every_public_sample_gives_its_exact_figures(
     found = summary(TRACES / row["file"], capsys)
     exact = ("events", "kernels", "kernel_sum_ns", "kernel_busy_ns", "memcpy", "memset", "ops", "streams")
     assert {key: found[key] for key in exact} == {key: int(row[key]) for key in exact}
-    top = found["top_kernels"][0] if found["top_kernels"] else {"name": "-", "calls": 0, "sum_ns": 0}
+    none = [{"name": "-", "calls": 0, "sum_ns": 0}]
+    top: dict[str, Any] = (found["top_kernels"] or none)[0]
     # The list holds the first 100 characters of a name.
     assert (top["name"][:100], top["calls"], top["sum_ns"]) == (
         row["top_kernel"],
