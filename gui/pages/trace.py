@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QStackedWidget, QTabBar, QVBoxLayout, QWidget
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QTabBar, QToolButton, QVBoxLayout, QWidget
 
 from core.errors import DashboardError
 from core.files import SAMPLE_TRACE, printable
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from core.analyses.slice_facts import SliceFacts
     from core.files import FileDescription
     from gui.context import PageContext
+    from gui.theme import Theme
     from gui.traces.document import EventArguments
 
 TABS_PX = 32
@@ -48,12 +50,17 @@ class TracePage(Page):
         self.tabs.setDrawBase(False)
         self.tabs.setExpanding(False)
         self.tabs.setMovable(True)
-        self.tabs.setTabsClosable(True)
         self.tabs.setElideMode(Qt.TextElideMode.ElideMiddle)
         self.tabs.setAccessibleName("Opened traces")
         set_kind(self.tabs, kind="documents")
-        self.tabs.setFixedHeight(TABS_PX)
-        self.set_bar(self.tabs)
+        self._tab_bar = QWidget()
+        set_kind(self._tab_bar, kind="page-bar")
+        self._tab_bar.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._tab_bar.setFixedHeight(TABS_PX)
+        row = QHBoxLayout(self._tab_bar)
+        row.setContentsMargins(12, 0, 8, 0)
+        row.addWidget(self.tabs, 1)
+        self.set_bar(self._tab_bar)
         self.empty = self._build_empty()
         self._stack = QStackedWidget()
         self._stack.addWidget(self.empty)
@@ -84,8 +91,11 @@ class TracePage(Page):
         traces.changed.connect(self._show_list)
         traces.again.connect(self._read_again)
         self.tabs.currentChanged.connect(self._tab_chosen)
-        self.tabs.tabCloseRequested.connect(self._close_tab)
         self.tabs.tabMoved.connect(lambda place, to: traces.move(to, place))
+        self.context.theme.changed.connect(self._draw)
+        shortcut = QShortcut(QKeySequence("Ctrl+W"), self)
+        shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        shortcut.activated.connect(self.close_shown)
         inspector = self.trace_inspector
         inspector.same_asked.connect(self._select_same)
         inspector.step_asked.connect(self._select_step)
@@ -167,12 +177,13 @@ class TracePage(Page):
         for place, path in enumerate(traces.paths):
             if place >= self.tabs.count():
                 self.tabs.addTab("")
+                self.tabs.setTabButton(place, QTabBar.ButtonPosition.RightSide, self._close_button())
             self.tabs.setTabText(place, control_text(printable(path.name)))
             self.tabs.setTabToolTip(place, tip_text(printable(str(path))))
         if traces.shown is not None:
             self.tabs.setCurrentIndex(traces.paths.index(traces.shown))
         self.tabs.blockSignals(False)
-        self.tabs.setVisible(len(traces.paths) > 1)
+        self._tab_bar.setVisible(len(traces.paths) > 1)
 
     def _build_view(self, path: Path) -> TraceView:
         context = self.context
@@ -234,10 +245,27 @@ class TracePage(Page):
             self.context.traces.show(paths[place])
             self._read_shown()
 
-    def _close_tab(self, place: int) -> None:
+    def _close_button(self) -> QToolButton:
+        button = QToolButton()
+        button.setFixedSize(18, 18)
+        button.setIconSize(QSize(12, 12))
+        button.setIcon(self.context.theme.theme.icon("x", size=12))
+        button.setToolTip("Close this trace (Ctrl+W)")
+        button.setAccessibleName("Close this trace")
+        button.clicked.connect(lambda: self._close_tab_of(button))
+        return button
+
+    def _close_tab_of(self, button: QToolButton) -> None:
         paths = self.context.traces.paths
-        if 0 <= place < len(paths):
-            self.context.traces.remove(paths[place])
+        for place, path in enumerate(paths):
+            if self.tabs.tabButton(place, QTabBar.ButtonPosition.RightSide) is button:
+                self.context.traces.remove(path)
+
+    def _draw(self, theme: Theme) -> None:
+        for place in range(self.tabs.count()):
+            button = self.tabs.tabButton(place, QTabBar.ButtonPosition.RightSide)
+            if isinstance(button, QToolButton):
+                button.setIcon(theme.icon("x", size=12))
 
     def close_shown(self) -> None:
         """Closes the shown trace."""

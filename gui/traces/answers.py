@@ -69,11 +69,14 @@ class Laid:
         index: What the timeline draws.
         lane: (slices,) int32, the lane of each slice.
         counters: Curves.
+        first_ns, last_ns: What is shown first: all but the row that spans the profiler's own recording.
     """
 
     index: TimelineIndex
     lane: Int32
     counters: tuple[CounterLane, ...]
+    first_ns: int
+    last_ns: int
 
 
 def open_trace(
@@ -112,12 +115,19 @@ def lay_out(index: TraceIndex) -> TimelineParts:
     return timeline_parts(index.trace, index.categories, lambda number: Category(number).title)
 
 
-def build(parts: TimelineParts) -> Laid:
+def build(trace: Trace, parts: TimelineParts) -> Laid:
     """Builds the index of the timeline."""
     from core.analyses.timeline_index import build_timeline  # noqa: PLC0415
 
     index = build_timeline(parts.slices, parts.lanes, parts.groups)
-    return Laid(index, parts.slices.lane, parts.counters)
+    slices = trace.slices
+    own = (slices.kind != SliceKind.PROFILER) & (slices.duration_ns > 0)
+    first_ns, last_ns = index.start_of_all_ns, index.end_of_all_ns
+    if own.any():
+        start_ns = slices.start_ns[own]
+        first_ns = max(first_ns, int(start_ns.min()))
+        last_ns = min(last_ns, int((start_ns + slices.duration_ns[own]).max()))
+    return Laid(index, parts.slices.lane, parts.counters, first_ns, max(last_ns, first_ns + 1))
 
 
 def overview_of(index: TraceIndex) -> Overview:

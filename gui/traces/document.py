@@ -294,7 +294,7 @@ class TraceDocument(QObject):
         assert index is not None
 
         def work(progress: Progress) -> Laid:
-            return answers.build(self._in_turn(progress, lambda: answers.lay_out(index)))
+            return answers.build(index.trace, self._in_turn(progress, lambda: answers.lay_out(index)))
 
         def done(laid: Laid) -> None:
             self.laid = laid

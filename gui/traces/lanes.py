@@ -2,12 +2,15 @@
 
 Pure and without Qt. Device work has the colour of its category; what else lies
 on a stream (ranges of the user, waits) has a lane of its own, so that it covers
-no kernel.
+no kernel; so have the Python frames of a thread, which are deep and would hide
+its operators.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -16,7 +19,7 @@ from core.files import printable
 from core.tables.columns import MISSING, NO_ROW
 from core.tables.timeline import CounterLane, GroupFacts, LaneFacts, TimelineSlices
 from core.tables.trace import DEVICE_KINDS, SliceKind
-from core.units import gib
+from core.units import GIB, gib
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +47,17 @@ COLOURS: Final = (
 HOST_COLOUR: Final = len(COLOURS) - 1
 """Calls are coloured by their depth: this one only keeps their place."""
 
-_CALLS: Final = (SliceKind.OP, SliceKind.RUNTIME, SliceKind.PYTHON)
+_CALLS: Final = (SliceKind.OP, SliceKind.RUNTIME)
+_COLLECTIVES: Final = (
+    ("allgather", "all-gather"),
+    ("reducescatter", "reduce-scatter"),
+    ("allreduce", "all-reduce"),
+    ("alltoall", "all-to-all"),
+    ("sendrecv", "send, recv"),
+    ("broadcast", "broadcast"),
+)
+"""What stands in the name of a collective's kernel, and what the lane says."""
+
 _MOST_NAME: Final = 60
 
 
@@ -58,14 +71,35 @@ class TimelineParts:
     counters: tuple[CounterLane, ...]
 
 
+class _Part(IntEnum):
+    """What of a track is in a lane: its own work, what lies beside device work, or its Python frames."""
+
+    MAIN = 0
+    BESIDE = 1
+    PYTHON = 2
+
+
+_PARTS: Final = len(_Part)
+
+
 @dataclass(frozen=True, slots=True)
 class _Lane:
-    """A lane before it has its number: a track, and whether it holds what is no device work on a device."""
+    """A lane before it has its number: a part of a track."""
 
     track: int
     on_device: bool
-    beside: bool
+    part: _Part
     weight_ns: int
+
+    @property
+    def key(self) -> int:
+        """Number of track and part in one."""
+        return _PARTS * self.track + self.part
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether it holds device work."""
+        return self.on_device and self.part == _Part.MAIN
 
 
 def timeline_parts(trace: Trace, categories: Uint8, titles: Callable[[int], str]) -> TimelineParts:
@@ -80,24 +114,30 @@ def timeline_parts(trace: Trace, categories: Uint8, titles: Callable[[int], str]
     is_work = np.isin(slices.kind, [int(kind) for kind in DEVICE_KINDS])
     holds_work = np.zeros(len(tracks), np.bool_)
     holds_work[slices.track[is_work]] = True
-    beside = holds_work[slices.track] & ~is_work
-    key = 2 * slices.track.astype(np.int64) + beside
+    on_device = holds_work[slices.track]
+    key = _PARTS * slices.track.astype(np.int64)
+    key[on_device & ~is_work] += _Part.BESIDE
+    key[~on_device & (slices.kind == SliceKind.PYTHON)] += _Part.PYTHON
     length_ns = np.maximum(slices.duration_ns, 0)
-    weight = np.bincount(key, weights=length_ns.astype(np.float64), minlength=2 * len(tracks))
-    used = np.flatnonzero(np.bincount(key, minlength=2 * len(tracks)))
+    weight = np.bincount(key, weights=length_ns.astype(np.float64), minlength=_PARTS * len(tracks))
+    used = np.flatnonzero(np.bincount(key, minlength=_PARTS * len(tracks)))
     found = [
-        _Lane(each // 2, bool(holds_work[each // 2]), bool(each % 2), int(weight[each]))
+        _Lane(each // _PARTS, bool(holds_work[each // _PARTS]), _Part(each % _PARTS), int(weight[each]))
         for each in used.tolist()
     ]
     group_of, groups = _groups(trace, found)
     calls = np.bincount(
         slices.track[np.isin(slices.kind, [int(kind) for kind in _CALLS])], minlength=len(tracks)
     )
-    ordered = sorted(
-        found, key=lambda lane: (group_of[lane.track], *_order(trace, lane, int(calls[lane.track])))
-    )
-    number = np.full(2 * len(tracks), NO_ROW, np.int32)
-    number[[2 * lane.track + lane.beside for lane in ordered]] = np.arange(len(ordered))
+    main = _main_threads(trace, found, group_of, calls)
+
+    def order(lane: _Lane) -> tuple[int, int, int, int, str]:
+        place = _order(trace, lane, int(calls[lane.track]), main=lane.track in main)
+        return (group_of[lane.track], *place)
+
+    ordered = sorted(found, key=order)
+    number = np.full(_PARTS * len(tracks), NO_ROW, np.int32)
+    number[[lane.key for lane in ordered]] = np.arange(len(ordered))
     colour = np.full(len(slices), HOST_COLOUR, np.uint8)
     colour[trace.device_work.slice_row] = categories
     has_device = any(lane.on_device for lane in found)
@@ -107,9 +147,9 @@ def timeline_parts(trace: Trace, categories: Uint8, titles: Callable[[int], str]
             name=_lane_name(trace, lane),
             note=_note(trace, lane, categories, titles),
             group=group_of[lane.track],
-            host=not lane.on_device or lane.beside,
+            host=not lane.is_stream,
             tall=lane in tall,
-            in_overview=lane.on_device and not lane.beside if has_device else bool(calls[lane.track]),
+            in_overview=lane.is_stream if has_device else bool(calls[lane.track]),
         )
         for lane in ordered
     )
@@ -133,9 +173,15 @@ def _memory_curves(trace: Trace, group_of: dict[int, int]) -> tuple[CounterLane,
         where = "CPU memory" if kind == 0 else "Memory" if device in (0, MISSING) else f"Memory, GPU {device}"
         group = group_of.get(int(memory.track[rows[0]]), 0)
         curves.append(
-            CounterLane(where, f"{gib(float(value.max()))} GiB", group, memory.time_ns[rows], value)
+            CounterLane(where, _memory_words(float(value.max())), group, memory.time_ns[rows], value)
         )
     return tuple(curves)
+
+
+def _memory_words(most_bytes: float) -> str:
+    if most_bytes >= 0.1 * GIB:
+        return f"{gib(most_bytes, 1)} GiB"
+    return f"{most_bytes / 2**20:.1f} MiB" if most_bytes >= 2**20 else f"{most_bytes / 2**10:.0f} KiB"
 
 
 def _tallest(lanes: list[_Lane], group_of: dict[int, int]) -> set[_Lane]:
@@ -143,11 +189,7 @@ def _tallest(lanes: list[_Lane], group_of: dict[int, int]) -> set[_Lane]:
     best: dict[int, _Lane] = {}
     for lane in lanes:
         group = group_of[lane.track]
-        if (
-            lane.on_device
-            and not lane.beside
-            and (group not in best or lane.weight_ns > best[group].weight_ns)
-        ):
+        if lane.is_stream and (group not in best or lane.weight_ns > best[group].weight_ns):
             best[group] = lane
     return set(best.values())
 
@@ -200,13 +242,29 @@ def _process_name(trace: Trace, track: int) -> str:
     return f"{name} {printable(pid)}" if name and name != pid else name or f"Process {printable(pid)}"
 
 
-def _order(trace: Trace, lane: _Lane, calls: int) -> tuple[int, int, int, str]:
-    """Threads that call most first, then streams by number, each below what lies beside its kernels."""
+def _order(trace: Trace, lane: _Lane, calls: int, *, main: bool) -> tuple[int, int, int, str]:
+    """The main thread, streams (each below its ranges), threads by calls, other tracks, Python frames."""
     tracks = trace.tracks
     thread = trace.strings[int(tracks.thread_id[lane.track])]
-    if not lane.on_device:
-        return (0, 0, -calls, thread) if calls else (2, 0, -lane.weight_ns, thread)
-    return 1, int(tracks.device[lane.track]), 2 * int(tracks.stream[lane.track]) + (not lane.beside), thread
+    if lane.on_device:
+        below = lane.part == _Part.MAIN
+        return 1, int(tracks.device[lane.track]), 2 * int(tracks.stream[lane.track]) + below, thread
+    if lane.part == _Part.PYTHON:
+        return 4, 0, -calls, thread
+    if not calls:
+        return 3, 0, -lane.weight_ns, thread
+    return 0 if main else 2, 0, -calls, thread
+
+
+def _main_threads(trace: Trace, lanes: list[_Lane], group_of: dict[int, int], calls: Int64) -> set[int]:
+    """Track of each group's thread that calls most, of those that mark ranges (steps) if any do."""
+    marking = set(trace.slices.track[trace.slices.kind == SliceKind.ANNOTATION].tolist())
+    best: dict[int, tuple[bool, int, int]] = {}
+    for lane in lanes:
+        if not lane.on_device and calls[lane.track]:
+            found = (lane.track in marking, int(calls[lane.track]), lane.track)
+            best[group_of[lane.track]] = max(best.get(group_of[lane.track], found), found)
+    return {track for _, _, track in best.values()}
 
 
 def _lane_name(trace: Trace, lane: _Lane) -> str:
@@ -223,13 +281,19 @@ def _lane_name(trace: Trace, lane: _Lane) -> str:
 
 
 def _note(trace: Trace, lane: _Lane, categories: Uint8, titles: Callable[[int], str]) -> str:
-    if lane.beside:
-        return "ranges and waits"
+    if lane.part != _Part.MAIN:
+        return "ranges" if lane.part == _Part.BESIDE else "Python"
     if not lane.on_device:
         return "CPU"
     slices, work = trace.slices, trace.device_work.slice_row
     here = slices.track[work] == lane.track
-    return _main_category(categories[here], np.maximum(slices.duration_ns[work[here]], 0), titles)
+    rows = work[here]
+    main = _main_category(categories[here], np.maximum(slices.duration_ns[rows], 0), titles)
+    if main != "communication" or not len(rows):
+        return main
+    name_id = np.bincount(slices.name_id[rows]).argmax()
+    folded = re.sub(r"[^a-z]", "", trace.strings[int(name_id)].lower())
+    return next((words for part, words in _COLLECTIVES if part in folded), "comm.")
 
 
 def _main_category(categories: Uint8, length_ns: Int64, titles: Callable[[int], str]) -> str:

@@ -138,9 +138,9 @@ class TraceInspector(QWidget):
             "this": _Section(theme, "This one", self.pairs["this"]),
             "collective": _Section(theme, "Collective", self.pairs["collective"]),
             "caller": _Section(theme, "Called by", self.pairs["caller"], _line(self._op, self._launch)),
-            "stack": _Section(theme, "Python stack", self.stack),
             "same": _Section(theme, "Same name elsewhere", self.pairs["same"], _line(self._same)),
             "step": _Section(theme, "In its step", self.pairs["step"], _line(self._step)),
+            "stack": _Section(theme, "Python stack", self.stack),
             "arguments": _Section(
                 theme, "All arguments in the file", self.pairs["arguments"], self._arguments_note
             ),
@@ -153,8 +153,6 @@ class TraceInspector(QWidget):
         for section in self._sections.values():
             layout.addWidget(section)
         layout.addStretch(1)
-        theme.changed.connect(self._dress)
-        self._dress(theme.theme)
         self.show_nothing()
 
     @property
@@ -244,10 +242,6 @@ class TraceInspector(QWidget):
         if self._facts is not None:
             lines += self._facts.caller.stack
         QGuiApplication.clipboard().setText("\n".join(lines))
-
-    def _dress(self, theme: Theme) -> None:
-        self.name.setFont(theme.font(mono=True))
-        self.stack.setFont(theme.font(mono=True))
 
 
 class WrappedText(QPlainTextEdit):

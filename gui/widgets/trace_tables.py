@@ -43,9 +43,17 @@ TABS: Final[tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = (
     ("Kernels", ((KERNELS, "Grouped"), (LAUNCHES, "Per launch"))),
     ("Operators", ((OPERATORS, "By name"), ("ops_by_shape", "By shape"))),
     ("Modules", (("modules", "Modules"),)),
-    ("Steps", (("steps", "Steps"),)),
-    ("Communication", (("communication", "Grouped"), ("collectives", "Each"), ("overlap", "Overlap"))),
-    ("Memory", (("memory", "Over time"), ("memory_peak", "At the peak"))),
+    ("Steps", (("steps", "Steps"), ("queue", "Queue"), ("stragglers", "Stragglers"))),
+    (
+        "Communication",
+        (
+            ("communication", "Grouped"),
+            ("collectives", "Each"),
+            ("overlap", "Overlap"),
+            ("arrivals", "Arrivals"),
+        ),
+    ),
+    ("Memory", (("memory", "Memory"),)),
 )
 """Each tab with its tables (name, word); analyses that are in none get a tab of their own behind these."""
 
@@ -169,7 +177,8 @@ class TraceTables(QWidget):
         """Puts a number behind a tab's word."""
         place = self._place_of(name)
         if place >= 0:
-            self.tabs.setTabText(place, control_text(f"{self._tabs[place].title}  {format_count(count)}"))
+            number = f"  {format_count(count)}" if count else ""
+            self.tabs.setTabText(place, control_text(f"{self._tabs[place].title}{number}"))
 
     def show_table(self, name: str) -> None:
         """Shows the tab of a table, and the table in it."""

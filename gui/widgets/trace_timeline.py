@@ -70,6 +70,7 @@ class TraceTimeline(QWidget):
 
     def show_document(self, document: TraceDocument, laid: Laid) -> None:
         """Shows the whole trace."""
+        from gui.plots.timeline_span import TimeSpan  # noqa: PLC0415
         from gui.plots.timeline_view import TimelineView  # noqa: PLC0415
 
         self._document, self._laid = document, laid
@@ -80,6 +81,7 @@ class TraceTimeline(QWidget):
             self._layout.replaceWidget(self._waiting, self._view)
             self._waiting.hide()
         self._set_content()
+        self._view.show_span(TimeSpan(laid.first_ns, laid.last_ns))
 
     def set_steps(self, steps: Sequence[StepRange]) -> None:
         """Marks where steps begin."""

@@ -12,6 +12,7 @@ from core.units import (
     format_duration_ns,
     format_file_bytes,
     format_fixed,
+    format_number,
     format_pct,
 )
 
@@ -89,7 +90,7 @@ def _launch_pairs(launch: LaunchShape, *, kernel: bool) -> Pairs:
         ("Grid", _triple(launch.grid), "" if launch.grid else why),
         ("Block", _triple(launch.block), "" if launch.block else why),
         ("Registers a thread", _number(launch.registers_per_thread), ""),
-        ("Shared memory", NOT_MEASURED if shared is None else f"{format_fixed(shared / 1024, 1)} KiB", ""),
+        ("Shared memory", NOT_MEASURED if shared is None else f"{format_number(shared / 1024)} KiB", ""),
         (
             "Occupancy, estimate",
             NOT_MEASURED if launch.occupancy_pct is None else format_pct(launch.occupancy_pct, 0),
@@ -125,6 +126,8 @@ def caller_pairs(facts: SliceFacts) -> Pairs:
     pairs += [
         (f"Input {place}", printable(f"{shape} {kind}".strip()), "")
         for place, (shape, kind) in enumerate(caller.inputs, start=1)
+        # A number or None has no shape; the arguments of the file name it.
+        if shape != "[]"
     ]
     return pairs
 
