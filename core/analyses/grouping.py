@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from core.analyses.intervals import counts_by_key, sums_by_key
+from core.analyses.intervals import counts_by_key, exact_sums_by_key, sums_by_key
 from core.tables.columns import MISSING
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def times_by_group(group: Int64, groups: int, duration_ns: Int64) -> GroupTimes:
     group_of, time_ns = group[possible], duration_ns[possible]
     calls = counts_by_key(group, groups)
     counted = counts_by_key(group_of, groups)
-    sum_ns = sums_by_key(group_of, time_ns, groups)
+    sum_ns = _sums(group_of, time_ns, groups)
     ordered = _sorted_within_groups(group_of, time_ns, counted)
     ends = np.cumsum(counted)
     small = np.uint16 if groups <= 1 << 16 else np.int32
@@ -108,6 +108,13 @@ def times_by_group(group: Int64, groups: int, duration_ns: Int64) -> GroupTimes:
         order=np.argsort(group.astype(small), kind="stable"),
         ends=np.cumsum(calls),
     )
+
+
+def _sums(group: Int64, time_ns: Int64, groups: int) -> Int64:
+    """Returns the sums, the largest that int64 holds where they are larger: no total turns negative."""
+    if int(time_ns.max(initial=0)) * len(time_ns) <= _LAST:
+        return sums_by_key(group, time_ns, groups)
+    return np.array([min(each, _LAST) for each in exact_sums_by_key(group, time_ns, groups)], np.int64)
 
 
 def _mean(sums: Int64, counted: Int64) -> Float64:

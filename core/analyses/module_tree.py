@@ -8,7 +8,7 @@ the sequence number of the forward operator they undo.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -36,6 +36,7 @@ class ModuleTree:
         parent: (nodes,) int32, node of the caller, NO_ROW. Parents come before their children.
         node_of_slice: (slices,) int32, the innermost node each slice of the host ran in, NO_ROW.
         span_rows: (spans,) int32, slices that are calls of modules, or operators that name theirs.
+        span_of_slice: (slices,) int32, the innermost of them that each slice lies in or is, NO_ROW.
         are_calls: Whether spans are calls of modules.
     """
 
@@ -43,11 +44,12 @@ class ModuleTree:
     parent: Int32
     node_of_slice: Int32
     span_rows: Int32
+    span_of_slice: Int32
     are_calls: bool
 
     def __post_init__(self) -> None:
         freeze_columns(self, {"parent": np.int32})
-        freeze_columns(self, {"node_of_slice": np.int32})
+        freeze_columns(self, {"node_of_slice": np.int32, "span_of_slice": np.int32})
         freeze_columns(self, {"span_rows": np.int32})
 
     def path(self, node: int) -> list[int]:
@@ -73,7 +75,7 @@ def find_modules(trace: Trace, nesting: Nesting, calls: Nesting) -> ModuleTree:
     forward = _forward_ops(trace, calls)
     undone = (node_of_slice == NO_ROW) & (forward != NO_ROW)
     node_of_slice[undone] = tree.node_of_slice[forward[undone]]
-    return ModuleTree(tree.names, tree.parent, node_of_slice, tree.span_rows, tree.are_calls)
+    return replace(tree, node_of_slice=node_of_slice)
 
 
 def nodes_of_work(tree: ModuleTree, launch_row: Int32, op_row: Int32) -> Int32:
@@ -118,6 +120,7 @@ def _from_frames(trace: Trace, nesting: Nesting, frames: Bool) -> ModuleTree:
         np.concatenate(parents),
         np.where(around == NO_ROW, NO_ROW, node[around]).astype(np.int32),
         rows,
+        around,
         are_calls=True,
     )
 
@@ -147,6 +150,7 @@ def _from_hierarchies(trace: Trace, calls: Nesting) -> ModuleTree:
         np.array([parent for parent, _ in nodes], np.int32),
         np.where(around == NO_ROW, NO_ROW, node_of_slice[around]).astype(np.int32),
         rows,
+        around,
         are_calls=False,
     )
 

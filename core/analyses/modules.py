@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from core.analyses.answer_columns import number_column, own_text_column
-from core.analyses.grouping import times_by_group
+from core.analyses.grouping import dense_pairs, times_by_group
 from core.analyses.intervals import counts_by_key, sums_by_key
 from core.tables.columns import MISSING, NO_ROW
 from core.tables.result import ResultTable
@@ -95,21 +95,25 @@ def _host(index: TraceIndex, tree: ModuleTree, selected: Bool) -> tuple[Int64, I
     node = tree.node_of_slice[rows].astype(np.int64)
     nesting = index.nesting if tree.are_calls else index.calls
     outer_row = nesting.parent_row[rows]
-    outer = np.where(outer_row == NO_ROW, NO_ROW, tree.node_of_slice[outer_row])
+    outer_span = np.where(outer_row == NO_ROW, NO_ROW, tree.span_of_slice[outer_row])
+    outer = np.where(outer_span == NO_ROW, NO_ROW, tree.node_of_slice[outer_span]).astype(np.int64)
+    # A call that began before the selection has no time here from which that of its calls could be taken.
+    counted = (outer_span != NO_ROW) & selected[outer_span]
     times = times_by_group(node, nodes, slices.duration_ns[rows])
     calls = times.calls if tree.are_calls else np.full(nodes, MISSING, np.int64)
     total_ns = np.zeros(nodes, np.int64)
     self_ns = np.zeros(nodes, np.int64)
-    pairs, pair_of = np.unique(np.stack((node, outer), axis=1), axis=0, return_inverse=True)
-    spent_ns = sums_by_key(pair_of.reshape(-1), np.maximum(slices.duration_ns[rows], 0), len(pairs))
-    for (inner, around), time_ns in zip(pairs.tolist(), spent_ns.tolist(), strict=True):
+    kind_of = dense_pairs(dense_pairs(node, outer), counted.astype(np.int64))
+    _, first = np.unique(kind_of, return_index=True)
+    spent_ns = sums_by_key(kind_of, np.maximum(slices.duration_ns[rows], 0), len(first))
+    for row, time_ns in zip(first.tolist(), spent_ns.tolist(), strict=True):
         # Time passes to the modules that are entered here, and is taken from the one they are entered from.
-        already = set(tree.path(around))
-        entered = [each for each in tree.path(inner) if each not in already]
+        already = set(tree.path(int(outer[row])))
+        entered = [each for each in tree.path(int(node[row])) if each not in already]
         total_ns[entered] += time_ns
-        self_ns[inner] += time_ns
-        if around != NO_ROW:
-            self_ns[around] -= time_ns
+        self_ns[node[row]] += time_ns
+        if counted[row]:
+            self_ns[outer[row]] -= time_ns
     return calls, total_ns, self_ns, rows[times.order], times.ends
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from core.analyses.intervals import ends_ns
 from core.compiled import compiled
 from core.tables.columns import MISSING, NO_ROW, freeze_columns
 from core.tables.trace import DEVICE_KINDS, SliceKind
@@ -73,7 +74,7 @@ def nest_slices(slices: SliceTable, tracks: TrackTable) -> Nesting:
     kind_rank = np.full(256, _BETWEEN, np.uint8)
     for kind, place in _OUTER_FIRST.items():
         kind_rank[kind] = place
-    length_ns = np.maximum(slices.duration_ns[rows], 0)
+    length_ns = _lengths_ns(slices)[rows]
     order = np.lexsort((kind_rank[slices.kind[rows]], -length_ns, slices.start_ns[rows], slices.track[rows]))
     return _nest(slices, rows[order])
 
@@ -88,7 +89,7 @@ def self_times_ns(nesting: Nesting, slices: SliceTable) -> Int64:
 
     MISSING for what is not in the tree and for slices whose duration is negative or missing.
     """
-    length_ns = np.maximum(slices.duration_ns, 0)
+    length_ns = _lengths_ns(slices)
     self_ns = length_ns.copy()
     _take_children_off(nesting.order, nesting.parent_row, slices.start_ns, length_ns, self_ns)
     self_ns[(nesting.depth == NO_ROW) | (slices.duration_ns < 0)] = MISSING
@@ -130,10 +131,15 @@ def _on_host(slices: SliceTable, tracks: TrackTable) -> Bool:
     return on_host
 
 
+def _lengths_ns(slices: SliceTable) -> Int64:
+    """Returns (slices,) int64: durations, 0 where there is none, cut where times end."""
+    return ends_ns(slices.start_ns, slices.duration_ns) - slices.start_ns
+
+
 def _nest(slices: SliceTable, order: Int32) -> Nesting:
     parent = np.full(len(slices), NO_ROW, np.int32)
     depth = np.full(len(slices), NO_ROW, np.int32)
-    length_ns = np.maximum(slices.duration_ns, 0)
+    length_ns = _lengths_ns(slices)
     overlapping = _find_parents(order, slices.track, slices.start_ns, length_ns, parent, depth)
     return Nesting(parent, depth, order, int(overlapping))
 

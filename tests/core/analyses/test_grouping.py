@@ -22,7 +22,7 @@ def test_the_figures_of_each_group_are_those_of_its_members(longest: int) -> Non
     duration = random.integers(-5, longest, 500)
     duration[::11] = MISSING
     if longest > 50:
-        duration //= 100
+        duration //= 1000
         duration[0] = longest
     times = times_by_group(group, 8, duration)
     for each in range(7):
@@ -78,3 +78,8 @@ def test_the_mean_of_a_group_leaves_out_what_is_not_known() -> None:
     means = means_by_group(np.array([0, 0, 0, 1]), 2, np.array([10, 20, MISSING, -4]))
     assert means[0] == 15
     assert np.isnan(means[1])
+
+
+def test_a_sum_that_int64_cannot_hold_is_the_largest_that_it_can() -> None:
+    times = times_by_group(np.array([0, 0, 1]), 2, np.array([2**62, 2**62, 5]))
+    assert times.sum_ns.tolist() == [2**63 - 1, 5]

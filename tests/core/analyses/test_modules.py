@@ -71,6 +71,12 @@ def test_a_module_has_the_time_of_the_modules_it_calls_and_its_own() -> None:
     ]
 
 
+def test_a_call_that_began_before_the_selection_has_no_time_in_it() -> None:
+    trace = trace_of(module("Net_0", 0, 100), module("Linear_0", 10, 30), module("Net_0", 200, 50))
+    table = summarize_modules(TraceIndex(trace), Selection(5_000, None))
+    assert drawn(table) == ["Net_0: 1 calls, 0 k, 50 50 0 0", "  Linear_0: 1 calls, 0 k, 30 30 0 0"]
+
+
 def test_the_backward_of_an_operator_belongs_to_the_module_of_its_forward() -> None:
     table = summarize_modules(TraceIndex(training_trace()))
     # 60 us of each step's forward and 90 us of its backward.

@@ -52,6 +52,24 @@ for name, averages in (
 """
 
 
+def capture(folder: Path, stacks: str) -> None:
+    """Write a trace of torch and its averages into a folder."""
+    # torch 2.13 with stacks sometimes keeps the name of a built-in that is gone, and then cannot
+    # decode it itself.
+    for _ in range(5):
+        done = subprocess.run(
+            [sys.executable, "-c", CAPTURE, str(folder), stacks],
+            env=agent_environment(folder),
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+        if "UnicodeDecodeError" not in done.stderr:
+            break
+    assert done.returncode == 0, done.stderr[-2000:]
+
+
 def by_name(table: ResultTable, *keys: str) -> dict[Any, tuple[Any, ...]]:
     """The columns asked for, by the first of them."""
     rows = [tuple(table.column(key).value(row) for key in keys) for row in range(len(table))]
@@ -124,17 +142,10 @@ def test_impossible_times_are_calls_in_no_sum_and_a_selection_takes_what_starts_
     assert by_name(part, *keys) == {"a": (2, 1, 20_000, 20_000)}
 
 
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("stacks", ["stacks", "no stacks"])
 def test_a_capture_agrees_with_its_own_key_averages(tmp_path: Path, stacks: str) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", CAPTURE, str(tmp_path), stacks],
-        env=agent_environment(tmp_path),
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
+    capture(tmp_path, stacks)
     index = TraceIndex(read_trace(tmp_path / "trace.json"))
     keys = ("name", "calls", "cpu_self_ns", "cpu_total_ns")
     found = by_name(summarize_operators(index), *keys)
