@@ -275,6 +275,9 @@ def why_no_kernels(index: TraceIndex) -> str:
     ]
     if others:
         return f"No kernels; {' and '.join(others)}."
+    if counts[SliceKind.RUNTIME]:
+        calls = _counted(counts[SliceKind.RUNTIME], "call")
+        return f"No kernels in this trace, though it holds {calls} into the GPU's runtime."
     if counts[SliceKind.OP]:
         return "No kernels: this trace is of the CPU alone. The Operators table shows what ran."
     return "No kernels in this trace."

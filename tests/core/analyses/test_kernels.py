@@ -175,6 +175,8 @@ def test_a_table_without_kernels_says_what_there_is_instead() -> None:
         == "No kernels; 1 copy (10.00 µs) and 1 set (2.000 µs)."
     )
     assert "Operators" in summarize_kernels(TraceIndex(trace_of(op("aten::add", 0, 5)))).empty
+    called = summarize_kernels(TraceIndex(trace_of(op("aten::add", 0, 5), call("cudaLaunchKernel", 1, 1, 1))))
+    assert called.empty == "No kernels in this trace, though it holds 1 call into the GPU's runtime."
     selected = summarize_kernels(TraceIndex(trace_of(kernel("k", 5, 5))), Selection(100, 200))
     assert (len(selected), selected.empty) == (0, "No kernels in the selected part of this trace.")
 
