@@ -74,6 +74,7 @@ def build_timeline(
         block_size=block_size,
         lane_first=rows.lane_first,
         row_lane=np.repeat(np.arange(len(lanes), dtype=np.int32), np.diff(rows.lane_first)),
+        row_longest_ns=_longest(columns.start_ns, columns.end_ns, rows.row_first),
         row_first=rows.row_first,
         start_ns=columns.start_ns,
         end_ns=columns.end_ns,
@@ -82,7 +83,7 @@ def build_timeline(
         block_first=block_first,
         block_start_ns=block_start_ns,
         note_first=note_first,
-        note_busy_ns=note_busy_ns,
+        note_busy_ns=note_busy_ns.astype(np.uint32) if note_busy_ns.max(initial=0) < 2**32 else note_busy_ns,
         tick_first=np.searchsorted(zero, rows.row_first).astype(np.int64),
         tick_ns=columns.start_ns[zero],
         tick_colour=columns.colour[zero],
@@ -328,6 +329,15 @@ def _by_row(  # noqa: PLR0913, PLR0917  (a compiled loop takes arrays, no object
             row = lane_first[lane] + depth[place]
             slice_row[free[row]] = order[place]
             free[row] += 1
+
+
+@compiled
+def _longest(start_ns: Int64, end_ns: Int64, row_first: Int64) -> Int64:
+    longest_ns = np.zeros(len(row_first) - 1, np.int64)
+    for row in range(len(longest_ns)):
+        for place in range(row_first[row], row_first[row + 1]):
+            longest_ns[row] = max(longest_ns[row], end_ns[place] - start_ns[place])
+    return longest_ns
 
 
 @compiled

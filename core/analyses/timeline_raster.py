@@ -13,6 +13,7 @@ import threading
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.analyses.timeline_index import edges_ns
 from core.compiled import compiled
@@ -24,6 +25,8 @@ _FEW_A_PIXEL = 4
 
 _MOST_THREADS = 4
 _ROWS_A_THREAD = 8
+
+Uint32 = NDArray[np.uint32]
 
 if TYPE_CHECKING:
     from core.tables.columns import Float64, Int64, Uint8
@@ -123,7 +126,8 @@ def wide_slices(
     """
     # Such a slice holds at least one moment of a grid that is half as fine.
     step = max(1, least_ns // 2)
-    most = len(rows) * ((end_ns - start_ns) // step + 2)
+    numbers = np.flatnonzero(index.row_longest_ns[rows] >= least_ns)
+    most = len(numbers) * ((end_ns - start_ns) // step + 2)
     which = np.empty(most, np.int64)
     position = np.empty(most, np.int64)
     count = _wide(
@@ -133,7 +137,7 @@ def wide_slices(
         index.block_first,
         index.block_start_ns,
         index.block_size,
-        rows,
+        rows[numbers],
         start_ns,
         end_ns,
         least_ns,
@@ -141,7 +145,7 @@ def wide_slices(
         which,
         position,
     )
-    return which[:count], position[:count]
+    return numbers[which[:count]], position[:count]
 
 
 def slice_in(index: TimelineIndex, row: int, start_ns: int, end_ns: int) -> int:
@@ -252,7 +256,7 @@ def _raster(  # noqa: PLR0913, PLR0917  (a compiled loop takes arrays, no object
     block_start_ns: Int64,
     block_size: int,
     note_first: Int64,
-    note_busy_ns: Int64,
+    note_busy_ns: Int64 | Uint32,
     rows: Int64,
     edges: Int64,
     colour: Uint8,
@@ -287,7 +291,7 @@ def _touch(  # noqa: PLR0913, PLR0917  (a compiled loop takes arrays, no objects
     start_ns: Int64,
     end_ns: Int64,
     colour: Uint8,
-    notes: Int64,
+    notes: Int64 | Uint32,
     blocks: Int64,
     block_size: int,
     until: Int64,
@@ -312,7 +316,7 @@ def _busy_until(  # noqa: PLR0913, PLR0917  (a compiled loop takes arrays, no ob
     start_ns: Int64,
     end_ns: Int64,
     colour: Uint8,
-    notes: Int64,
+    notes: Int64 | Uint32,
     blocks: Int64,
     block_size: int,
     edges: Int64,
@@ -328,7 +332,7 @@ def _busy_until(  # noqa: PLR0913, PLR0917  (a compiled loop takes arrays, no ob
         start_ns: (n,) int64, of the row.
         end_ns: (n,) int64, of the row.
         colour: (n,) uint8, of the row.
-        notes: (notes, colours) int64, of the row.
+        notes: (notes, colours), of the row.
         blocks: (edges,) int64, the last block that begins before each edge.
         block_size: Slices of a block.
         edges: (edges,) int64.

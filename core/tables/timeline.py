@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.tables.columns import Float64, Int32, Int64, Uint8, freeze_columns
 
@@ -123,6 +124,7 @@ class TimelineIndex:
         block_size: Slices of a block; only a row's last has fewer.
         lane_first: (lanes + 1,) int64, rows of a lane.
         row_lane: (rows,) int32.
+        row_longest_ns: (rows,) int64, duration of the longest slice, 0 if there is none.
         row_first: (rows + 1,) int64, slices of a row.
         start_ns, end_ns: (n,) int64; a slice without length starts where it ends.
         colour: (n,) uint8.
@@ -130,8 +132,8 @@ class TimelineIndex:
         block_first: (rows + 1,) int64, blocks of a row.
         block_start_ns: (blocks,) int64, start of the block's first slice.
         note_first: (rows + 1,) int64, notes of a row, one for each two blocks.
-        note_busy_ns: (notes, colour_count) int64, busy time of the row up to the end of the pair's first
-            block.
+        note_busy_ns: (notes, colour_count), busy time of the row up to the end of the pair's first block;
+            uint32 if that holds all of them, because half as much has to be read then, else int64.
         tick_first: (rows + 1,) int64, slices without length of a row.
         tick_ns: (ticks,) int64.
         tick_colour: (ticks,) uint8.
@@ -148,6 +150,7 @@ class TimelineIndex:
     block_size: int
     lane_first: Int64
     row_lane: Int32
+    row_longest_ns: Int64
     row_first: Int64
     start_ns: Int64
     end_ns: Int64
@@ -156,7 +159,7 @@ class TimelineIndex:
     block_first: Int64
     block_start_ns: Int64
     note_first: Int64
-    note_busy_ns: Int64
+    note_busy_ns: Int64 | NDArray[np.uint32]
     tick_first: Int64
     tick_ns: Int64
     tick_colour: Uint8
@@ -170,14 +173,15 @@ class TimelineIndex:
         if any(not 0 <= lane.group < len(self.groups) for lane in self.lanes):
             raise ValueError("a lane belongs to no group")
         freeze_columns(self, {"lane_first": np.int64})
-        freeze_columns(self, {"row_lane": np.int32})
+        freeze_columns(self, {"row_lane": np.int32, "row_longest_ns": np.int64})
         firsts = ("row_first", "block_first", "note_first", "tick_first")
         freeze_columns(self, dict.fromkeys(firsts, np.int64))
         freeze_columns(
             self, {"start_ns": np.int64, "end_ns": np.int64, "colour": np.uint8, "slice_row": np.int32}
         )
         freeze_columns(self, {"block_start_ns": np.int64})
-        freeze_columns(self, {"note_busy_ns": np.int64}, {"note_busy_ns": self.colour_count})
+        noted = np.uint32 if self.note_busy_ns.dtype == np.uint32 else np.int64
+        freeze_columns(self, {"note_busy_ns": noted}, {"note_busy_ns": self.colour_count})
         freeze_columns(self, {"tick_ns": np.int64, "tick_colour": np.uint8})
         bins = self.overview_busy_ns.shape[-1]
         freeze_columns(self, {"overview_busy_ns": np.int64}, {"overview_busy_ns": bins})

@@ -170,6 +170,10 @@ class LaneImage:
         inside = [x for x in grid_px if 0 <= x < self.pixels.shape[1]]
         self.pixels[:height_px, inside] = palette.grid
 
+    def paint_line(self, colour: QColor, top: int, height: int) -> None:
+        """Paints a horizontal line."""
+        self.pixels[max(0, top) : max(0, top + height)] = colour.rgb()
+
     def paint_head(self, palette: LanePalette, top: int, height: int) -> None:
         """Paints the background of a group's head."""
         self.pixels[max(0, top) : max(0, top + height)] = palette.head
@@ -283,13 +287,23 @@ def _paint_bar(  # noqa: PLR0913, PLR0917  (a compiled loop takes arrays, no obj
     least_px: int,
     cell: int,
 ) -> None:
+    first, last = max(top, 0), min(top + height, pixels.shape[0])
+    if first >= last:
+        return
+    # Below a bar all lines are alike (background and grid), so that one of them serves for all.
+    line = pixels[first].copy()
+    for x in range(len(colour)):
+        if colour[x] != 255:
+            line[x] = fill[colour[x], level[x]]
+    for y in range(first, last):
+        pixels[y] = line
     kinds = _pattern_of(colour, pattern, least_px)
-    for y in range(max(top, 0), min(top + height, pixels.shape[0])):
+    columns = np.flatnonzero(kinds)
+    for y in range(first, last):
         down = (y - top) // cell
-        for x in range(len(colour)):
-            if colour[x] != 255:
-                shades = ink if kinds[x] and _inked(kinds[x], x // cell, down) else fill
-                pixels[y, x] = shades[colour[x], level[x]]
+        for column in columns:
+            if _inked(kinds[column], column // cell, down):
+                pixels[y, column] = ink[colour[column], level[column]]
 
 
 @compiled

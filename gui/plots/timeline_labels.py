@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QPointF, QRectF, Qt
@@ -12,8 +14,10 @@ if TYPE_CHECKING:
 
 LABEL_LEAST_PX: Final = 60
 _MARGIN_PX: Final = 5
-_ROOM_STEP_PX: Final = 6
-_MOST_KEPT: Final = 4096
+_CUT_STEP: Final = 2
+_LEAST_CHARACTERS: Final = 2
+_DOTS: Final = "\N{HORIZONTAL ELLIPSIS}"
+_MOST_KEPT: Final = 8192
 _MOST_CHARACTERS: Final = 300
 _DARK: Final = "#0B0D10"
 _LIGHT: Final = "#FFFFFF"
@@ -39,55 +43,68 @@ class LaneLabels:
 
     def __init__(self, font: QFont) -> None:
         self._font = font
-        self._metrics = QFontMetricsF(font)
-        self._widths: dict[str, float] = {}
-        self._texts: dict[tuple[str, int], QStaticText | None] = {}
+        metrics = QFontMetricsF(font)
+        self._advance = metrics.horizontalAdvance
+        self._dots_px = metrics.horizontalAdvance(_DOTS)
+        self._height_px = metrics.height()
+        self._ends: dict[str, tuple[float, ...]] = {}
+        self._texts: dict[tuple[str, int], QStaticText] = {}
 
-    def draw(self, painter: QPainter, box: QRectF, text: str, ink: QColor, patch: QColor | None) -> None:
+    def begin(self, painter: QPainter) -> None:
+        """Sets the font, once for many texts."""
+        painter.setFont(self._font)
+
+    def draw(
+        self,
+        painter: QPainter,
+        box: tuple[float, float, float, float],
+        text: str,
+        ink: QColor,
+        patch: QColor | None,
+    ) -> None:
         """Draws a text into a slice; nothing if not even a few letters fit.
 
         Args:
-            painter: With any font.
-            box: The visible part of the slice.
+            painter: After ``begin``.
+            box: Left, top, width and height of the visible part of the slice.
             text: Literal.
             ink: Colour of the text.
             patch: Painted below the text where the slice has a pattern.
         """
-        laid_out = self._laid_out(text[:_MOST_CHARACTERS], box.width() - 2 * _MARGIN_PX)
+        left, top, width, height = box
+        laid_out = self._laid_out(text[:_MOST_CHARACTERS], width - 2 * _MARGIN_PX)
         if laid_out is None:
             return
-        size = laid_out.size()
-        at = QPointF(round(box.left()) + _MARGIN_PX, round(box.center().y() - size.height() / 2))
+        at = QPointF(round(left) + _MARGIN_PX, round(top + (height - self._height_px) / 2))
         if patch is not None:
-            painter.fillRect(
-                QRectF(at.x() - 3, box.top(), size.width() + 6, box.height()).intersected(box), patch
-            )
-        painter.setFont(self._font)
+            below = QRectF(at.x() - 3, top, laid_out.size().width() + 6, height)
+            painter.fillRect(below.intersected(QRectF(*box)), patch)
         painter.setPen(ink)
         painter.drawStaticText(at, laid_out)
 
     def _laid_out(self, text: str, room_px: float) -> QStaticText | None:
-        width = self._widths.get(text)
-        if width is None:
-            if len(self._widths) >= _MOST_KEPT:
-                self._widths.clear()
-            width = self._widths[text] = self._metrics.horizontalAdvance(text)
-        # Cut texts change in steps, so that a zoom does not lay out every text anew.
-        step = -1 if width <= room_px else int(room_px // _ROOM_STEP_PX)
-        key = (text, step)
-        if key not in self._texts:
+        ends = self._ends.get(text)
+        if ends is None:
+            if len(self._ends) >= _MOST_KEPT:
+                self._ends.clear()
+            ends = self._ends[text] = tuple(accumulate(self._advance(each) for each in text))
+        characters = len(text)
+        if ends and ends[-1] > room_px:
+            # In steps, so that a zoom does not lay out every text anew.
+            characters = bisect_right(ends, room_px - self._dots_px) // _CUT_STEP * _CUT_STEP
+            if characters < _LEAST_CHARACTERS:
+                return None
+        key = (text, characters)
+        laid_out = self._texts.get(key)
+        if laid_out is None:
             if len(self._texts) >= _MOST_KEPT:
                 self._texts.clear()
-            self._texts[key] = self._new(text, step)
-        return self._texts[key]
+            laid_out = self._texts[key] = self._new(text, characters)
+        return laid_out
 
-    def _new(self, text: str, step: int) -> QStaticText | None:
-        shown = text
-        if step >= 0:
-            shown = self._metrics.elidedText(text, Qt.TextElideMode.ElideRight, step * _ROOM_STEP_PX)
-            if len(shown) < 3:
-                return None
-        laid_out = QStaticText(shown)
+    def _new(self, text: str, characters: int) -> QStaticText:
+        shown = text if characters == len(text) else text[:characters] + _DOTS
+        laid_out = QStaticText(shown.replace("\n", " "))
         laid_out.setTextFormat(Qt.TextFormat.PlainText)
         laid_out.setPerformanceHint(QStaticText.PerformanceHint.AggressiveCaching)
         laid_out.prepare(font=self._font)

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from gui.theme import Theme
 
 _GROUP_BAR_PX = 14
-_LEAST_LABEL_ROW_PX = 11
 _ARROW_PX = 5.0
 _MOST_ARROWS = 64
 
@@ -73,6 +72,7 @@ class LanesPainter:
         self._painted: object = None
         self._labels = LaneLabels(theme.font(theme.px_small))
         self._palette: tuple[object, LanePalette] | None = None
+        self._label_inks: list[tuple[QColor, QColor | None]] = []
 
     @property
     def image(self) -> LaneImage:
@@ -83,13 +83,13 @@ class LanesPainter:
         """Takes the colours and fonts of a theme."""
         self._theme = theme
         self._labels = LaneLabels(theme.font(theme.px_small))
-        self._palette = None
-        self._painted = None
+        self.forget()
 
     def forget(self) -> None:
         """The content is another one."""
         self._painted = None
         self._palette = None
+        self._label_inks = []
 
     def palette(self, content: TimelineContent) -> LanePalette:
         """Colours of the theme for a content."""
@@ -115,7 +115,7 @@ class LanesPainter:
         painter.drawImage(target, self._image.image())
         painter.save()
         painter.setClipRect(target)
-        self._draw_lines(painter, geometry, content, visible)
+        self._draw_lines(painter, geometry, content)
         painter.setClipRect(QRectF(HEADER_PX, geometry.scrolled_top, target.width(), target.height()))
         self._draw_labels(painter, geometry, content, [each for each in visible if not each.strip.pinned])
         painter.setClipRect(target)
@@ -172,6 +172,11 @@ class LanesPainter:
             if pinned and part:
                 self._image.clear_top(palette, grid, round(geometry.pinned_px * scale))
             self._paint_part(geometry, content, part, palette)
+            for placed in part:
+                y = placed.top + placed.strip.height - geometry.lanes_top
+                self._image.paint_line(
+                    self._theme.color("border"), round((y - 1) * scale), max(1, round(scale))
+                )
 
     def _paint_part(
         self,
@@ -212,19 +217,8 @@ class LanesPainter:
         self._image.paint_bars(content.index, span, bars, palette, scale)
         self._image.paint_marks(content.index, span, marks, palette)
 
-    def _draw_lines(
-        self,
-        painter: QPainter,
-        geometry: TimelineGeometry,
-        content: TimelineContent,
-        visible: Sequence[Placed],
-    ) -> None:
-        """Lines below the strips, and the dashed ones where steps begin."""
-        border = self._theme.color("border")
-        for placed in visible:
-            y = placed.top + placed.strip.height - 1
-            if placed.strip.pinned or y >= geometry.scrolled_top:
-                painter.fillRect(QRectF(HEADER_PX, y, geometry.plot_width, 1), border)
+    def _draw_lines(self, painter: QPainter, geometry: TimelineGeometry, content: TimelineContent) -> None:
+        """The line below the pinned lanes, and the dashed ones where steps begin."""
         if geometry.pinned_px:
             strong = self._theme.color("border-strong")
             painter.fillRect(QRectF(HEADER_PX, geometry.scrolled_top - 1, geometry.plot_width, 1), strong)
@@ -249,29 +243,38 @@ class LanesPainter:
     ) -> None:
         index, span = content.index, geometry.span
         boxes = [
-            (row, place, placed.row_box(row))
+            (row, placed.row_box(row))
             for placed in visible
             if placed.strip.kind == "lane"
-            for place, row in _shown_rows(placed, geometry)
+            for _, row in _shown_rows(placed, geometry)
         ]
-        boxes = [each for each in boxes if each[2][1] >= _LEAST_LABEL_ROW_PX]
-        rows = np.array([row for row, _, _ in boxes], np.int64)
+        rows = np.array([row for row, _ in boxes], np.int64)
         least_ns = max(1, span.length_ns * LABEL_LEAST_PX // geometry.plot_width)
         which, position = wide_slices(index, rows, span.start_ns, span.end_ns, least_ns)
+        per_ns = geometry.plot_width / span.length_ns
+        left = np.maximum((index.start_ns[position] - span.start_ns) * per_ns, 0) + HEADER_PX
+        right = np.minimum((index.end_ns[position] - span.start_ns) * per_ns, geometry.plot_width) + HEADER_PX
+        host = [index.lanes[lane].host for lane in index.row_lane[rows].tolist()]
         inks = self._inks(content)
-        for number, at in zip(which.tolist(), position.tolist(), strict=True):
-            row, _, (top, height) = boxes[number]
-            left = max(geometry.x_of(int(index.start_ns[at])), float(HEADER_PX))
-            right = min(geometry.x_of(int(index.end_ns[at])), float(geometry.width))
-            host = index.lanes[index.row_lane[row]].host
-            ink, patch = inks[-1] if host else inks[index.colour[at]]
-            text = content.name_of(int(index.slice_row[at]))
-            self._labels.draw(painter, QRectF(left, top, right - left, height), text, ink, patch)
+        self._labels.begin(painter)
+        for number, row, colour, x, end in zip(
+            which.tolist(),
+            index.slice_row[position].tolist(),
+            index.colour[position].tolist(),
+            left.tolist(),
+            right.tolist(),
+            strict=True,
+        ):
+            top, height = boxes[number][1]
+            ink, patch = inks[-1 if host[number] else colour]
+            self._labels.draw(painter, (x, top, end - x, height), content.name_of(row), ink, patch)
 
     def _inks(self, content: TimelineContent) -> list[tuple[QColor, QColor | None]]:
         """Colour of the text on each category, and what is painted below it on a pattern; calls come last."""
         palette = self.palette(content)
-        inks: list[tuple[QColor, QColor | None]] = []
+        if self._label_inks:
+            return self._label_inks
+        inks = self._label_inks
         for number, name in enumerate(content.categories):
             fill = QColor(self._theme.categories[name])
             inks.append((text_on(fill), fill if palette.pattern[number] else None))

@@ -48,6 +48,7 @@ def draw_ruler(
     painter: QPainter, geometry: TimelineGeometry, ticks: tuple[TimeTick, ...], theme: Theme
 ) -> None:
     """Draws the ruler's words and the line below them."""
+    painter.fillRect(QRectF(0, OVERVIEW_PX, geometry.width, RULER_PX), theme.color("surface1"))
     painter.setFont(theme.font(theme.px_small))
     painter.setPen(theme.color("text2"))
     metrics = QFontMetricsF(painter.font())

@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QImage, QPainter, QPen
+from PySide6.QtGui import QImage, QPainter, QPen, QPixmap
 from PySide6.QtWidgets import QScrollBar, QSizePolicy, QWidget
 
 from core.analyses.timeline_index import locate, row_of
@@ -86,6 +86,8 @@ class TimelineView(QWidget):
         self._dragged: TimeSpan | None = None
         self._hovered: QPointF | None = None
         self._hovered_header: tuple[str, int] | None = None
+        self._headers = QPixmap()
+        self._headers_drawn: object = None
         self._focus_shown = False
         self._pointer = TimelinePointer(self)
         self._tip = TimelineTip(theme, self)
@@ -114,6 +116,7 @@ class TimelineView(QWidget):
         self._range = self._dragged = None
         self._overview = None
         self._lanes.forget()
+        self._headers_drawn = None
         if content is not None:
             index = content.index
             self._state.set_all(TimeSpan(index.start_of_all_ns, index.end_of_all_ns))
@@ -124,6 +127,7 @@ class TimelineView(QWidget):
         """Takes the colours and fonts of a theme."""
         self._theme = theme
         self._lanes.set_theme(theme)
+        self._headers_drawn = None
         self._tip.set_theme(theme)
         self._overview = None
         self.update()
@@ -402,9 +406,9 @@ class TimelineView(QWidget):
     def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802  (Qt's name)
         """Paints everything; the lanes' image only if they changed."""
         painter = QPainter(self)
-        painter.fillRect(self.rect(), self._theme.color("surface1"))
         content = self._content
         if content is None:
+            painter.fillRect(self.rect(), self._theme.color("surface1"))
             return
         self._state.set_least(self.current_geometry().plot_device_px)
         geometry = self.current_geometry()
@@ -533,7 +537,22 @@ class TimelineView(QWidget):
     def _draw_headers(
         self, painter: QPainter, geometry: TimelineGeometry, content: TimelineContent, visible: list[Placed]
     ) -> None:
-        painter.save()
+        """Draws the headers from a picture that is kept, because a zoom does not change them."""
+        scale = geometry.scale
+        wanted = (geometry.height, scale, tuple(visible), self._hovered_header, geometry.scrolled_top)
+        if wanted != self._headers_drawn:
+            size = QSize(int(HEADER_PX * scale), max(1, int(geometry.height * scale)))
+            self._headers = QPixmap(size)
+            self._headers.setDevicePixelRatio(scale)
+            self._headers.fill(self._theme.color("surface1"))
+            with QPainter(self._headers) as inner:
+                self._draw_new_headers(inner, geometry, content, visible)
+            self._headers_drawn = wanted
+        painter.drawPixmap(QPointF(0, 0), self._headers)
+
+    def _draw_new_headers(
+        self, painter: QPainter, geometry: TimelineGeometry, content: TimelineContent, visible: list[Placed]
+    ) -> None:
         painter.setClipRect(QRectF(0, geometry.scrolled_top, geometry.width, geometry.height))
         border = self._theme.color("border")
         for placed in sorted(visible, key=lambda each: each.strip.pinned):
@@ -542,7 +561,6 @@ class TimelineView(QWidget):
             hovered = self._hovered_header == (placed.strip.kind, placed.strip.number)
             draw_header(painter, placed.strip, HeaderLook(placed.top, hovered), content, self._theme)
             painter.fillRect(QRectF(0, placed.top + placed.strip.height - 1, HEADER_PX, 1), border)
-        painter.restore()
 
     def _show_tip(self) -> None:
         if self._hovered is None or self._content is None:

@@ -179,6 +179,18 @@ def test_every_pixel_equals_brute_force(seed: int) -> None:
                 assert colour[number].tolist() == colours
 
 
+def test_hours_of_busy_time_are_as_exact_as_seconds() -> None:
+    """Beyond 2**32 ns a colour in a row the notes are kept in another width."""
+    hour_ns = 3_600 * 10**9
+    index = index_of(*((n * hour_ns, hour_ns - 1 - n, 0, n % 2) for n in range(200)))
+    short = index_of(*((n * 100, 60, 0, n % 2) for n in range(200)))
+    assert [each.note_busy_ns.dtype.name for each in (index, short)] == ["int64", "uint32"]
+    for width in (1, 3, 20):
+        edges = [index.end_of_all_ns * number // width for number in range(width + 1)]
+        colour, busy_ns = raster(index, np.arange(1), 0, index.end_of_all_ns, width)
+        assert (colour[0].tolist(), busy_ns[0].tolist()) == brute(index, 0, edges)
+
+
 def test_one_busy_nanosecond_in_a_second_is_not_idle() -> None:
     index = index_of((0, 1, 0, 2), (10**9 - 1, 1, 0, 1))
     colour, busy_ns = raster(index, np.arange(1), 0, 10**9, 10)
