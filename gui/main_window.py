@@ -7,7 +7,6 @@ the pages. Opening, dropping, asking, starting and leaving are in ``gui.shell``.
 from __future__ import annotations
 
 import sys
-from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QByteArray, QPoint, QSize, Qt, QTimer, QUrl
@@ -32,7 +31,8 @@ from gui.machine_words import devices_line
 from gui.pages import PAGES
 from gui.recent_work import RecentWork
 from gui.run_session import RunSession
-from gui.run_words import capture_words, job_line, job_state, problem_count, ranks_line
+from gui.run_words import job_line, job_state, problem_count, ranks_line
+from gui.shell.captures import CaptureNews
 from gui.shell.dialogs import ask_for_paths, show_about, version_lines
 from gui.shell.docks import WIDE_FROM_PX, Docks
 from gui.shell.drop_target import DropTarget
@@ -58,7 +58,6 @@ if TYPE_CHECKING:
 
     from core.files import FileDescription
     from core.hardware.readings import GpuInfo
-    from core.runs.snapshot import Capture
     from core.runs.store import RunFolder, RunStore
     from gui.pages.page import Page
     from gui.settings import Settings
@@ -158,6 +157,7 @@ class MainWindow(QMainWindow):
             lambda: palette_entries(actions, self.context.recent.rows, self.context.open_path),
         )
         self.drop_target = DropTarget(self, self.opener)
+        self._captures = CaptureNews(self.context, self.banners, self)
         self._save_timer = QTimer(self)
         self._save_timer.setSingleShot(True)
         self._save_timer.setInterval(SAVE_AFTER_MS)
@@ -182,7 +182,6 @@ class MainWindow(QMainWindow):
         session.selection_changed.connect(self._refresh_actions)
         session.launched.connect(lambda _: self.navigate("run"))
         session.attached.connect(self._remember_run)
-        session.capture_ready.connect(self._show_capture)
         session.warned.connect(lambda text: self.banners.show_banner(f"warned {text}", "warn", text))
         session.failed.connect(self._show_failure)
 
@@ -317,14 +316,6 @@ class MainWindow(QMainWindow):
         self.context.settings.last_run = str(folder.path)
         self._save_timer.start()
         self._show_session()
-
-    def _show_capture(self, capture: Capture) -> None:
-        """Says once a request which ranks have captured by now."""
-        snapshot = self.context.session.snapshot
-        if snapshot is not None:
-            what, rest = capture_words(capture, snapshot)
-            actions = [("Open the run folder", partial(self.context.actions.trigger, "run.folder"))]
-            self.banners.show_banner(f"capture {capture.request}", "info", what, rest, actions)
 
     def _show_problems(self) -> None:
         self.navigate("run")

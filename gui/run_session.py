@@ -75,6 +75,7 @@ class RunSession(QObject):
         self._launch: Task | None = None
         self._polling: Repeating | None = None
         self._captures_seen: set[tuple[str, int]] = set()
+        self._asked: set[str] = set()
         self._last_error = ""
         self._has_listeners = False
 
@@ -201,7 +202,7 @@ class RunSession(QObject):
         def work(_: Progress) -> None:
             from core.launch import client  # noqa: PLC0415
 
-            client.request_capture(
+            request = client.request_capture(
                 folder,
                 what=what,
                 steps=steps,
@@ -210,8 +211,14 @@ class RunSession(QObject):
                 with_stack=with_stack,
                 with_memory=with_memory,
             )
+            # Known before any rank can have begun.
+            self._asked.add(request)
 
         self._ask("Asking for a capture", work, "capture")
+
+    def asked_here(self, request: str) -> bool:
+        """Whether a capture was asked for by this session, not by another window or the command line."""
+        return request in self._asked
 
     def select_rank(self, rank: int | None) -> None:
         """Makes a rank the one that the inspector describes."""

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QHeaderView,
     QLabel,
+    QPushButton,
     QSizePolicy,
     QStackedWidget,
     QTableView,
@@ -20,6 +21,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from core.files import SAMPLE_TRACE
 from core.hardware.readings import count_words
 from core.runs.host import this_host
 from gui.machine_words import checks_of, machine_pairs
@@ -149,8 +151,8 @@ class HomePage(Page):
         self._detect_note = ElidedLabel()
         set_kind(self._detect_note, kind="caption")
         opening = Paragraph(
-            "A run folder or a Python training script. Or drop it anywhere on this window. Traces, Nsight "
-            "reports and memory snapshots are recognised, but not opened by this version."
+            "A trace of torch.profiler, a run folder or a training script. Or drop it on this window. "
+            "Nsight reports and memory snapshots are recognised, but not opened by this version."
         )
         grid = QGridLayout()
         grid.setSpacing(12)
@@ -164,6 +166,7 @@ class HomePage(Page):
                     (
                         ActionButton(actions.action("file.open"), "Open file", icon=False),
                         ActionButton(actions.action("file.open_folder"), "Open folder", icon=False),
+                        *self._sample_button(),
                     ),
                 ),
                 self._act(
@@ -177,6 +180,15 @@ class HomePage(Page):
             grid.addWidget(card, 0, column)
             grid.setColumnStretch(column, 1)
         return grid
+
+    def _sample_button(self) -> tuple[QWidget, ...]:
+        if not SAMPLE_TRACE.is_file():
+            return ()
+        button = QPushButton("Sample trace")
+        set_kind(button, kind="flat")
+        button.setToolTip("A trace of the tiny job on the CPU, to look around in")
+        button.clicked.connect(lambda: self.context.open_path(SAMPLE_TRACE))
+        return (button,)
 
     def _act(self, icon: str, title: str, text: QLabel, foot: tuple[QWidget, ...]) -> QFrame:
         card = QFrame()

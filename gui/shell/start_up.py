@@ -54,7 +54,10 @@ class StartUp:
         self._look_for_left_behind()
         if files:
             self._open_paths(files)
-        elif context.settings.last_run:
+            return
+        if self._page_before == "trace" and context.traces.paths:
+            context.navigate("trace")
+        if context.settings.last_run:
             self._find_last_run(Path(context.settings.last_run), was_shown=self._page_before == "run")
 
     def _find_last_run(self, path: Path, *, was_shown: bool) -> None:

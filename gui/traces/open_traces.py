@@ -62,7 +62,7 @@ class OpenTraces(QObject):
         if not known:
             self._paths.append(path)
             del self._paths[:-MOST_OPEN]
-        if show or self._shown is None:
+        if show or self._shown not in self._paths:
             self._shown = path
         self._tell()
         if known and show:

@@ -1,0 +1,69 @@
+"""What the window does when a capture of the shown run is ready: says so, and opens traces.
+
+A trace becomes a tab of the Trace page by itself. Only one that was asked for
+in this window brings that page up; others wait behind the "Open" of their
+message.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+
+from gui.run_words import capture_words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from core.runs.snapshot import Capture
+    from gui.context import PageContext
+    from gui.widgets.banner import BannerStack
+
+
+class CaptureNews(QObject):
+    """Listens to the run session."""
+
+    def __init__(self, context: PageContext, banners: BannerStack, parent: QObject) -> None:
+        super().__init__(parent)
+        self._context = context
+        self._banners = banners
+        self._brought_up: set[str] = set()
+        context.session.capture_ready.connect(self._tell)
+
+    def _tell(self, capture: Capture) -> None:
+        """Says once a request which ranks have captured by now."""
+        session = self._context.session
+        snapshot, folder = session.snapshot, session.folder
+        if snapshot is None or folder is None:
+            return
+        actions: list[tuple[str, Callable[[], object]]] = []
+        if capture.what == "trace" and capture.file is not None:
+            path = folder.path / capture.file
+            if self._open(capture, path):
+                return
+            actions.append(("Open", lambda: self._show(path)))
+        actions.append(("Open the run folder", lambda: self._context.actions.trigger("run.folder")))
+        what, rest = capture_words(capture, snapshot)
+        self._banners.show_banner(_key(capture), "info", what, rest, actions)
+
+    def _open(self, capture: Capture, path: Path) -> bool:
+        """Makes a trace a tab. Returns whether that says enough: the user asked for it and sees it."""
+        if not self._context.session.asked_here(capture.request):
+            self._context.traces.add(path, show=False)
+            return False
+        first = capture.request not in self._brought_up
+        self._brought_up.add(capture.request)
+        self._context.traces.add(path, show=first)
+        if first:
+            self._context.navigate("trace")
+        return True
+
+    def _show(self, path: Path) -> None:
+        self._context.traces.add(path)
+        self._context.navigate("trace")
+
+
+def _key(capture: Capture) -> str:
+    return f"capture {capture.request}"
