@@ -79,7 +79,7 @@ def render(snapshot: RunSnapshot, note: str, most_rows: int) -> RenderableType:
         parts.append(_gpus(snapshot.gpus))
     elif snapshot.gpus_unavailable and snapshot.manifest.job.device == "cuda":
         parts.append(Text(printable(snapshot.gpus_unavailable), style="yellow"))
-    for alert in snapshot.alerts[-ALERTS:]:
+    for alert in snapshot.alerts[:ALERTS]:  # the gravest come first
         parts.append(Text(f"{alert.level}: {printable(alert.message)}", style=LEVEL_STYLES[alert.level]))
     parts.append(Text(note, style="dim"))
     return Group(*parts)

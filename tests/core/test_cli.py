@@ -135,6 +135,15 @@ def test_live_table_shows_ranks_in_trouble_first_when_there_are_many() -> None:
     assert "and 60 more ranks" in text
 
 
+def test_live_table_shows_the_gravest_alerts_where_there_are_more_than_fit() -> None:
+    """A snapshot names the gravest first; warnings of a library must not push the error out of sight."""
+    warnings = [Alert(key=f"w{n}", level="warn", t_ns=0, message=f"a library warns {n}") for n in range(5)]
+    error = Alert(key="oom-1", level="error", t_ns=0, message="Rank 1 ran out of memory")
+    text = drawn(snapshot(alerts=(error, *warnings)))
+    assert "error: Rank 1 ran out of memory" in text
+    assert text.count("a library warns") == 2
+
+
 def test_text_of_a_job_is_never_interpreted() -> None:
     """Case G14 in the terminal: no markup, no control characters."""
     nasty = "[red]x[/red] \x1b[31m <b>hi</b> :smile:"
