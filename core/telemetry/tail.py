@@ -31,7 +31,7 @@ class LineTail:
     Attributes:
         restarts: How often the file was found replaced or truncated.
         long_lines: Lines over ``line_limit_bytes``, which are left out.
-        behind_bytes: What the file held beyond the last read.
+        behind_bytes: What the file held beyond the last read; 0 when it cannot be read.
     """
 
     def __init__(
@@ -65,8 +65,12 @@ class LineTail:
             if (status.st_dev, status.st_ino) == self._identity and status.st_size == self._offset:
                 return []
             data = self._read_new()
-        except FileNotFoundError:
-            return []
+        except OSError as error:
+            # What cannot be read now is nothing to wait for: who reads to the end would never get there.
+            self.behind_bytes = 0
+            if isinstance(error, FileNotFoundError):
+                return []
+            raise
         return self._lines(data)
 
     def _read_new(self) -> bytes:

@@ -36,6 +36,23 @@ def tail_of(path: Path, **options: int) -> EventTail[RankEvent]:
     return EventTail(path, RankEvent, **options)
 
 
+@pytest.mark.parametrize("how", ["deleted", "replaced by a folder"])
+def test_a_file_that_cannot_be_read_any_more_is_not_waited_for(path: Path, how: str) -> None:
+    """Who reads until nothing is left (an attach to a run that is being deleted) comes to an end."""
+    append(path, b"line\n" * 100)
+    tail = LineTail(path, read_limit_bytes=50)
+    assert len(tail.read()) == 10
+    assert tail.behind_bytes == 450
+    path.unlink()
+    if how == "deleted":
+        assert tail.read() == []
+    else:
+        path.mkdir()
+        with pytest.raises(OSError, match="directory"):
+            tail.read()
+    assert tail.behind_bytes == 0
+
+
 def test_an_absent_file_is_an_empty_one(path: Path) -> None:
     tail = LineTail(path)
     assert tail.read() == []
