@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from core.files import printable
+from core.runs.job import flag_values
 from core.runs.snapshot import RankStatus
 from core.units import format_count, format_ms, format_number, gib
 
@@ -58,12 +59,8 @@ def elapsed_s(snapshot: RunSnapshot) -> float:
 
 def planned_steps(job: JobSpec) -> int | None:
     """Return how many steps a preset was asked for; None for anybody's own script."""
-    if job.preset is None:
-        return None
-    for name, value in zip(reversed(job.arguments[:-1]), reversed(job.arguments[1:]), strict=True):
-        if name == "--steps" and value.isdecimal():
-            return int(value)
-    return None
+    steps = flag_values(job.arguments).get("steps", "") if job.preset is not None else ""
+    return int(steps) if steps.isdecimal() else None
 
 
 def steps_done(ranks: Sequence[RankState]) -> int:

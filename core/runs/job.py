@@ -1,6 +1,6 @@
 """What a user asks to run: the job spec, as it is kept in the manifest.
 
-Pure data. ``core.launch.command`` turns it into an argv and an environment.
+Pure data, and what its arguments say. ``core.launch.command`` turns it into an argv and an environment.
 """
 
 from __future__ import annotations
@@ -68,3 +68,17 @@ class JobSpec:
     profile: CapturePlan | None = None
     preset: str | None = None
     loss_pattern: str | None = None
+
+
+def flag_values(arguments: tuple[str, ...]) -> dict[str, str]:
+    """Returns the script's ``--name value`` and ``--name=value`` flags; the last one of a name counts."""
+    values: dict[str, str] = {}
+    for place, part in enumerate(arguments):
+        if not part.startswith("--"):
+            continue
+        name, equals, value = part[2:].partition("=")
+        if equals:
+            values[name] = value
+        elif place + 1 < len(arguments) and not arguments[place + 1].startswith("--"):
+            values[name] = arguments[place + 1]
+    return values

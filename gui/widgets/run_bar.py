@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
+from core.runs.job import flag_values
 from core.runs.manifest import ENDED
 from core.units import format_elapsed
 from gui.plain_text import plain_label
@@ -128,20 +129,6 @@ def _indices(names: tuple[str, ...]) -> str:
 
 def _count(text: str) -> str:
     return f"{int(text):,}" if text.isdecimal() else text
-
-
-def flag_values(arguments: tuple[str, ...]) -> dict[str, str]:
-    """The script's ``--name value`` and ``--name=value`` flags; the last one of a name counts."""
-    values: dict[str, str] = {}
-    for place, part in enumerate(arguments):
-        if not part.startswith("--"):
-            continue
-        name, equals, value = part[2:].partition("=")
-        if equals:
-            values[name] = value
-        elif place + 1 < len(arguments) and not arguments[place + 1].startswith("--"):
-            values[name] = arguments[place + 1]
-    return values
 
 
 def elapsed_words(snapshot: RunSnapshot, now_ns: int) -> str:

@@ -15,6 +15,7 @@ from rich.console import Console
 from core.cli.arguments import split_launch
 from core.cli.demo import render_pages
 from core.cli.devices import as_object, environment_problems
+from core.cli.figures import planned_steps
 from core.cli.follow import follow
 from core.cli.launch import make_choice
 from core.cli.live import LiveDisplay, render
@@ -106,6 +107,14 @@ def test_live_table_has_a_row_a_rank_with_units() -> None:
     assert lines[2].split() == ["rank", "state", "step", "loss", "step", "ms", "resident", "GiB"]
     assert lines[3].split() == ["0", "running", "29", "2.5000", "108.2", "0.50"]
     assert lines[-1].strip() == "Ctrl+C stops the job"
+
+
+def test_planned_steps_of_a_preset_are_the_ones_that_the_script_will_read() -> None:
+    """The words behind ``--preset tiny`` come after its own flags, with an equals sign or without."""
+    asked = replace(job(), arguments=("--steps", "200", "--steps=50"))
+    assert planned_steps(asked) == 50
+    assert "30 of 50 steps" in drawn(snapshot(job=asked))
+    assert planned_steps(replace(asked, preset=None)) is None
 
 
 def test_live_table_on_gpus_tells_three_memories_and_the_limits_of_a_card_apart() -> None:

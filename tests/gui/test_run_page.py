@@ -20,7 +20,7 @@ from gui.models.problems import ProblemRow
 from gui.pages.run import RunPage
 from gui.run_alerts import actions_of, banner_alerts
 from gui.widgets.banner import Banner
-from gui.widgets.run_bar import elapsed_words, facts_of, flag_values
+from gui.widgets.run_bar import elapsed_words, facts_of
 from tests.helpers.snapshots import (
     CREATED_NS,
     cpu_rank,
@@ -292,7 +292,6 @@ def test_the_bar_says_only_what_is_known() -> None:
     )
     assert facts_of(replace(plain, job=job, versions={}))[0] == "4 ranks on GPU 0\N{EN DASH}3"
     assert "batch 8 × 1,024 tokens" in facts_of(replace(plain, job=job))  # noqa: RUF001
-    assert flag_values(("--a", "1", "--b", "--a=2")) == {"a": "2"}
     now = CREATED_NS + 134 * 10**9
     assert elapsed_words(run_snapshot([cpu_rank(0)]), now) == "02:14 elapsed"
     ended = replace(plain, status="done", ended_ns=CREATED_NS + 5 * 10**9)
