@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QEventLoop, QSize
 
 from core.errors import DashboardError
-from core.runs.manifest import ENDED
 from core.runs.store import default_store
 from gui.main_window import MainWindow
 from gui.pages import PAGES
@@ -98,8 +97,7 @@ def _wait_until_read(app: QApplication, window: MainWindow, *, has_run: bool) ->
         _turn(app, 0.1)
         machine_read = not (context.machine.detecting or context.machine.checking)
         snapshot = context.session.snapshot
-        run_read = not has_run or (snapshot is not None and snapshot.manifest.status in ENDED)
-        if machine_read and (run_read or (snapshot is not None and snapshot.alive)):
+        if machine_read and (snapshot is not None or not has_run):
             return
 
 

@@ -102,8 +102,7 @@ class RunSession(QObject):
     @property
     def running(self) -> bool:
         """Whether the shown run has processes, as far as is known."""
-        snapshot = self._snapshot
-        return snapshot is not None and snapshot.alive and snapshot.manifest.status not in ENDED
+        return self._snapshot is not None and self._snapshot.status not in ENDED
 
     def why_not_launch(self) -> str | None:
         """Why no launch can begin now, or None."""
@@ -294,7 +293,7 @@ class RunSession(QObject):
         changed = snapshot is not self._snapshot
         self._snapshot = snapshot
         if self._polling is not None:
-            quiet = snapshot.manifest.status in ENDED and not lines and not changed
+            quiet = snapshot.status in ENDED and not lines and not changed
             self._polling.set_interval_ms(POLL_ENDED_MS if quiet else POLL_MS)
         if changed:
             self.snapshot_changed.emit(snapshot)

@@ -34,16 +34,9 @@ def last_step(snapshot: RunSnapshot) -> int | None:
     return max(steps, default=None)
 
 
-def shown_status(snapshot: RunSnapshot) -> Status:
-    """The written status, or "lost" when its supervisor is gone without an end."""
-    status = snapshot.manifest.status
-    ended = status in ("done", "failed", "stopped", "lost")
-    return status if ended or snapshot.alive or status == "created" else "lost"
-
-
 def job_state(snapshot: RunSnapshot) -> tuple[str, str, str]:
     """(icon, words, level) for the pill: "Running, step 1,248"."""
-    icon, word, level = STATUS_WORDS[shown_status(snapshot)]
+    icon, word, level = STATUS_WORDS[snapshot.status]
     step = last_step(snapshot)
     at = "" if step is None or word == "Starting" else f"{' at' if word == 'Stopped' else ','} step "
     return icon, f"{word}{at}{format_count(step)}" if at else word, level
@@ -51,7 +44,7 @@ def job_state(snapshot: RunSnapshot) -> tuple[str, str, str]:
 
 def job_line(snapshot: RunSnapshot) -> tuple[str, str]:
     """(text, level) for the status bar: "minillm running"."""
-    _, word, level = STATUS_WORDS[shown_status(snapshot)]
+    _, word, level = STATUS_WORDS[snapshot.status]
     return f"{snapshot.manifest.job.title} {word.lower()}", level
 
 

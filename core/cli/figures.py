@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from core.files import printable
 from core.runs.job import flag_values
+from core.runs.manifest import ENDED
 from core.runs.snapshot import RankStatus
 from core.units import format_count, format_ms, format_number, gib
 
@@ -51,10 +52,14 @@ def rank_header(device: str) -> list[str]:
 
 
 def elapsed_s(snapshot: RunSnapshot) -> float:
-    """Return how long the run has gone on, or took."""
+    """Return how long the run has gone on, or took; one that was lost, as far as it is known."""
     manifest = snapshot.manifest
-    end_ns = manifest.ended_ns or time.time_ns()
-    return (end_ns - (manifest.started_ns or manifest.created_ns)) / 1e9
+    started_ns = manifest.started_ns or manifest.created_ns
+    end_ns = manifest.ended_ns
+    if end_ns is None and snapshot.status in ENDED:
+        end_ns = max((rank.last_sign_ns or 0 for rank in snapshot.ranks), default=0)
+        end_ns = max(end_ns, started_ns)
+    return ((end_ns or time.time_ns()) - started_ns) / 1e9
 
 
 def planned_steps(job: JobSpec) -> int | None:

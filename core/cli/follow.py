@@ -109,11 +109,8 @@ def name_of(folder: RunFolder) -> str:
 
 
 def end_status(snapshot: RunSnapshot) -> Status | None:
-    """Return how a run has ended; None while it goes on. Without an end and a supervisor it is lost."""
-    status = snapshot.manifest.status
-    if status in ENDED:
-        return status
-    return None if snapshot.alive else "lost"
+    """Return how a run has ended; None while it goes on."""
+    return snapshot.status if snapshot.status in ENDED else None
 
 
 def _watch(

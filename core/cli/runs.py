@@ -129,7 +129,7 @@ def capture(folder: RunFolder, options: argparse.Namespace) -> int:
         _tell_new(folder, ours, told)
         if len(told) >= wanted:
             return 0
-        if snapshot.manifest.status in ENDED or not snapshot.alive:
+        if snapshot.status in ENDED:
             ended_looks += 1
         time.sleep(POLL_S)
     raise DashboardError(

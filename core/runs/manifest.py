@@ -34,6 +34,11 @@ Status = Literal["created", "starting", "running", "stopping", "done", "failed",
 ENDED: frozenset[Status] = frozenset({"done", "failed", "stopped", "lost"})
 
 
+def seen_status(written: Status, *, alive: bool) -> Status:
+    """Returns what a run is, from what was written and whether somebody lives who could write an end."""
+    return written if written in ENDED or alive else "lost"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessIdentity:
     """A process that can be recognised later, although pids are used again.

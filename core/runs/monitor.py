@@ -25,7 +25,7 @@ from core.runs.gpu_track import GpuTrack
 from core.runs.hangs import Hang, find_hang, hang_alert, stacks_would_tell
 from core.runs.host import this_host
 from core.runs.loss_watch import LossWatch
-from core.runs.manifest import ENDED, Status, read_manifest
+from core.runs.manifest import ENDED, Status, read_manifest, seen_status
 from core.runs.rank_facts import SECOND_NS, RankFacts
 from core.runs.rank_track import RankTrack
 from core.runs.recorded_end import with_recorded_end
@@ -204,8 +204,7 @@ class RunMonitor:
         return changed
 
     def _status(self) -> Status:
-        status = self._manifest.status
-        return status if status in ENDED or self._alive else "lost"
+        return seen_status(self._manifest.status, alive=self._alive)
 
     def _visible_devices(self) -> str | None:
         environment = self._manifest.job.environment | self._manifest.environment

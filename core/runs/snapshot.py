@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Literal
 
+from core.runs.manifest import seen_status
 from core.telemetry.views import Level, LogLine, Series
 
 if TYPE_CHECKING:
-    from core.runs.manifest import Manifest
+    from core.runs.manifest import Manifest, Status
     from core.telemetry.events import GpuReading
 
 __all__ = [
@@ -168,3 +169,8 @@ class RunSnapshot:
     gpus: tuple[GpuReading, ...] = ()
     gpus_unavailable: str = ""
     problems: tuple[tuple[str, int, str], ...] = ()
+
+    @property
+    def status(self) -> Status:
+        """What was written, or "lost" where no end was and the supervisor is gone."""
+        return seen_status(self.manifest.status, alive=self.alive)

@@ -26,6 +26,7 @@ from core.runs.manifest import (
     Manifest,
     Status,
     read_manifest,
+    seen_status,
     write_manifest,
 )
 from core.runs.recorded_end import with_recorded_end
@@ -316,7 +317,7 @@ def _settled(folder: RunFolder, manifest: Manifest) -> Manifest:
     with contextlib.suppress(DashboardError):
         manifest = folder.read()
     settled = with_recorded_end(folder.supervisor_path, manifest)
-    return settled if settled.status in ENDED else replace(settled, status="lost")
+    return replace(settled, status=seen_status(settled.status, alive=False))
 
 
 def _last_change_s(folder: RunFolder) -> float:

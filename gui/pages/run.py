@@ -264,8 +264,7 @@ class RunPage(Page):
         if self._drawn_version is None:
             self._show_content()
         self._drawn_version = snapshot.version
-        self.bar.show_manifest(snapshot.manifest)
-        self._show_clock()
+        self.bar.show_snapshot(snapshot)
         self.overview.show_snapshot(snapshot, selected)
         self.rank_inspector.show_snapshot(snapshot, selected)
         self.gpus.show_snapshot(snapshot)

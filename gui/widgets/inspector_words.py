@@ -248,7 +248,7 @@ def run_pairs(snapshot: RunSnapshot) -> list[Pair]:
     target = f"-m {job.target}" if job.is_module else job.target
     versions = manifest.versions
     pairs = [
-        ("Status", manifest.status, manifest.summary),
+        ("Status", snapshot.status, manifest.summary),
         ("Script", target, target),
         ("Arguments", shlex.join(job.arguments) or "none", "\n".join(job.arguments)),
         ("Ranks", f"{job.ranks} on {'GPU' if job.device == 'cuda' else 'CPU'}", ""),

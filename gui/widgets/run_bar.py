@@ -77,11 +77,12 @@ class RunBar(QWidget):
         """How long it ran so far."""
         return self._elapsed.text()
 
-    def show_manifest(self, manifest: Manifest) -> None:
-        """Shows what does not change."""
-        self._title.set_full_text(manifest.job.title)
-        self._facts.set_full_text("   ".join(facts_of(manifest)))
-        self.again.setVisible(manifest.status in ENDED)
+    def show_snapshot(self, snapshot: RunSnapshot) -> None:
+        """Shows what the run is; how long it takes goes on without a new snapshot."""
+        self._title.set_full_text(snapshot.manifest.job.title)
+        self._facts.set_full_text("   ".join(facts_of(snapshot.manifest)))
+        self.again.setVisible(snapshot.status in ENDED)
+        self.show_elapsed(snapshot)
 
     def show_elapsed(self, snapshot: RunSnapshot) -> None:
         """Shows how long the run takes, or took."""
@@ -135,12 +136,10 @@ def elapsed_words(snapshot: RunSnapshot, now_ns: int) -> str:
     """Says "02:14 elapsed" while it runs and "took 02:14" afterwards."""
     manifest = snapshot.manifest
     started_ns = manifest.started_ns or manifest.created_ns
-    if manifest.status in ENDED:
-        if manifest.ended_ns is None:
-            return ""
+    if manifest.ended_ns is not None:
         return f"took {format_elapsed((manifest.ended_ns - started_ns) / 1e9)}"
-    if not snapshot.alive and manifest.status != "created":
-        return "no longer watched over"
+    if snapshot.status in ENDED:
+        return "" if manifest.status in ENDED else "no longer watched over"
     return f"{format_elapsed((now_ns - started_ns) / 1e9)} elapsed"
 
 

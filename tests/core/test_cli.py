@@ -299,6 +299,15 @@ def test_damaged_run_is_not_said_to_be_stopped() -> None:
         stop(folder, now=False)
 
 
+def test_lost_run_took_as_long_as_its_last_sign_tells(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nobody wrote when it ended; that it is looked at now does not make it longer."""
+    last_sign_ns = 25 * SECOND_NS
+    lost = snapshot(rank(0, last_sign_ns=last_sign_ns), rank(1), status="running")
+    lost = replace(lost, manifest=replace(lost.manifest, ended_ns=None))
+    write_summary(default_store().create(job()), lost, lost.status)
+    assert capsys.readouterr().out.splitlines()[1].startswith("lost after 00:15:")
+
+
 def test_lost_run_outside_the_store_is_named_by_its_path(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -19,7 +19,9 @@ from core.telemetry.events import Heartbeat, Loss, RankEnded, RankStarted, Step,
 from gui.models.problems import ProblemRow
 from gui.pages.run import RunPage
 from gui.run_alerts import actions_of, banner_alerts
+from gui.run_words import job_line, job_state
 from gui.widgets.banner import Banner
+from gui.widgets.inspector_words import run_pairs
 from gui.widgets.run_bar import elapsed_words, facts_of
 from tests.helpers.snapshots import (
     CREATED_NS,
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
     from core.runs.job import JobSpec
+    from core.runs.manifest import Status
     from core.runs.snapshot import RunSnapshot
     from core.runs.store import RunFolder
     from core.telemetry.events import RankEvent
@@ -298,11 +301,21 @@ def test_the_bar_says_only_what_is_known() -> None:
     assert elapsed_words(run_snapshot([cpu_rank(0)], manifest=ended), now) == "took 00:05"
 
 
+@pytest.mark.parametrize("written", ["created", "starting", "running", "stopping"])
+def test_a_run_without_end_and_supervisor_is_lost_wherever_it_is_named(written: Status) -> None:
+    lost = run_snapshot([cpu_rank(0)], manifest=replace(manifest(1), status=written), alive=False)
+    assert job_state(lost)[1].startswith("Lost")
+    assert job_line(lost)[0].endswith(" lost")
+    assert run_pairs(lost)[0][:2] == ("Status", "lost")
+    assert elapsed_words(lost, CREATED_NS + 10**9) == "no longer watched over"
+    assert job_state(replace(lost, alive=True))[1].split(",")[0] in ("Starting", "Running", "Stopping")
+
+
 def test_many_snapshots_are_drawn_at_a_bounded_rate(
     page: RunPage, shown_run: RunFolder, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn: list[object] = []
-    monkeypatch.setattr(page.bar, "show_manifest", drawn.append)
+    monkeypatch.setattr(page.bar, "show_snapshot", drawn.append)
     snapshot = cpu_snapshot(2)
     for version in range(2, 202):
         page.context.session.snapshot_changed.emit(replace(snapshot, version=version))
