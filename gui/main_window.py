@@ -503,4 +503,4 @@ class MainWindow(QMainWindow):
 
 
 def _gpus_of(machine: Machine) -> Sequence[GpuInfo] | None:
-    return None if machine.devices is None else machine.devices.gpus
+    return None if machine.devices is None else machine.devices.known_gpus

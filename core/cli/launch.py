@@ -60,9 +60,10 @@ def start(choice: Choice, devices: Devices, interrupts: Interrupts) -> RunFolder
         DashboardError: The job cannot run as it is asked for.
         SystemExit: This command was told to end before anything was started.
     """
-    gpus = None if any(problem.code != "driver_note" for problem in devices.problems) else devices.gpus
     try:
-        preflight = run_preflight(choice.spec, gpus=gpus, cancelled=lambda: interrupts.count > 0)
+        preflight = run_preflight(
+            choice.spec, gpus=devices.known_gpus, cancelled=lambda: interrupts.count > 0
+        )
     finally:
         if interrupts.first is not None:
             raise SystemExit(128 + interrupts.first)

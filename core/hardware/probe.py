@@ -21,6 +21,9 @@ from core.hardware.readings import GpuInfo, GpuReading
 _PR_SET_PDEATHSIG = 1
 _SHOWN_CHARACTERS = 200
 
+DRIVER_NOTE = "driver_note"
+"""Code of what was odd in answers that can be used nevertheless."""
+
 GIVE_UP_S = 1.0
 """How long a killed child may take to go; in an uninterruptible driver call it does not."""
 
@@ -51,6 +54,13 @@ class Devices:
     problems: tuple[DeviceProblem, ...] = ()
     driver: str | None = None
     cuda: str | None = None
+
+    @property
+    def known_gpus(self) -> tuple[GpuInfo, ...] | None:
+        """All GPUs of this machine; None if the driver could not be asked, which is not "there are none"."""
+        if any(problem.code != DRIVER_NOTE for problem in self.problems):
+            return None
+        return self.gpus
 
 
 def detect_devices(timeout_s: float = 10.0) -> Devices:
@@ -129,7 +139,7 @@ def _ask_driver() -> Devices:
         readings=tuple(reader.read()),
         driver=reader.driver_version,
         cuda=reader.cuda_version,
-        problems=tuple(DeviceProblem(code="driver_note", message=note) for note in reader.take_notes()),
+        problems=tuple(DeviceProblem(code=DRIVER_NOTE, message=note) for note in reader.take_notes()),
     )
     reader.close()
     return devices

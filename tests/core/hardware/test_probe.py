@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from core.hardware.probe import detect_devices
+from core.hardware.probe import DRIVER_NOTE, DeviceProblem, Devices, detect_devices
+from core.hardware.readings import GpuInfo
 
 OUR_FAKE = Path(__file__).parents[2] / "helpers" / "fake_nvml"
 GIB = 2**30
@@ -36,6 +37,28 @@ def test_missing_driver_is_one_problem_with_a_remedy(fake: pytest.MonkeyPatch) -
     assert problem.code == "gpus_unavailable"
     assert "not loaded" in problem.message
     assert problem.hint
+
+
+@pytest.mark.parametrize(
+    ("answer", "known"),
+    [
+        (Devices(gpus=(GpuInfo(index=0, uuid="GPU-0", name="H100"),)), 1),
+        (
+            Devices(
+                gpus=(GpuInfo(index=0, uuid="GPU-0", name="H100"),),
+                problems=(DeviceProblem(code=DRIVER_NOTE, message="odd"),),
+            ),
+            1,
+        ),
+        (Devices(), 0),
+        (Devices(problems=(DeviceProblem(code="driver_hangs", message="no answer"),)), None),
+    ],
+)
+def test_a_driver_that_could_not_be_asked_is_not_a_machine_without_gpus(
+    answer: Devices, known: int | None
+) -> None:
+    """A launch that names GPU 0 is refused where there is none, and tried where nobody could look."""
+    assert (None if answer.known_gpus is None else len(answer.known_gpus)) == known
 
 
 def test_hanging_driver_costs_only_the_time_limit(fake: pytest.MonkeyPatch) -> None:
