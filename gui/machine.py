@@ -8,6 +8,7 @@ torch takes seconds.
 
 from __future__ import annotations
 
+import glob
 import os
 import sys
 import time
@@ -190,10 +191,11 @@ class Machine(QObject):
 
 def _stamp_ns(interpreter: str) -> int:
     """A number that changes when packages of an interpreter's environment do; 0 if unknown."""
-    environment = os.path.dirname(os.path.dirname(interpreter))
-    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    library = os.path.join(os.path.dirname(os.path.dirname(interpreter)), "lib")
+    # It may be of another version than this one.
+    packages = os.path.join(glob.escape(library), "python3*", "site-packages")
     newest = 0
-    for path in (interpreter, os.path.join(environment, "lib", version, "site-packages")):
+    for path in (interpreter, *glob.iglob(packages)):
         try:
             newest = max(newest, os.stat(path).st_mtime_ns)
         except OSError:

@@ -121,6 +121,20 @@ def test_what_an_interpreter_said_is_kept_until_it_changes(
     assert Machine(tasks, settings).facts is None
 
 
+def test_an_interpreter_of_another_version_is_noticed_to_change(tmp_path: Path) -> None:
+    """Its packages lie in a folder of its own version, not of the one that runs the window."""
+    python = tmp_path / "bin" / "python"
+    packages = tmp_path / "lib" / "python3.99" / "site-packages"
+    python.parent.mkdir()
+    packages.mkdir(parents=True)
+    python.touch()
+    os.utime(python, ns=(10**9, 10**9))
+    os.utime(packages, ns=(2 * 10**9, 2 * 10**9))
+    assert _stamp_ns(str(python)) == 2 * 10**9
+    os.utime(packages, ns=(3 * 10**9, 3 * 10**9))
+    assert _stamp_ns(str(python)) == 3 * 10**9
+
+
 def test_a_broken_settings_file_gets_a_word(
     qtbot: QtBot, window: MainWindow, quiet_machine: list[str]
 ) -> None:
