@@ -61,28 +61,31 @@ class TracePage(Page):
         row.setContentsMargins(12, 0, 8, 0)
         row.addWidget(self.tabs, 1)
         self.set_bar(self._tab_bar)
-        self.empty = self._build_empty()
         self._stack = QStackedWidget()
-        self._stack.addWidget(self.empty)
+        self._empty = {running: self._build_empty(running=running) for running in (False, True)}
+        for empty in self._empty.values():
+            self._stack.addWidget(empty)
         layout = QVBoxLayout(self.body)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self._stack)
         self._connect()
         self._show_list()
 
-    def _build_empty(self) -> EmptyState:
+    def _build_empty(self, *, running: bool) -> EmptyState:
         trigger = self.context.actions.trigger
-        actions: list[tuple[str, Callable[[], object]]] = [
-            ("Open trace", partial(trigger, "file.open")),
-            ("Capture from the run", self._capture),
-        ]
+        actions: list[tuple[str, Callable[[], object]]] = [("Open trace", partial(trigger, "file.open"))]
+        if running:
+            actions.append(("Capture from the run", partial(trigger, "run.capture")))
         if SAMPLE_TRACE.is_file():
             actions.append(("Open the sample", lambda: self.context.open_path(SAMPLE_TRACE)))
         empty = EmptyState(self.context.theme, "rows", actions, primary=True)
         empty.set_text(
             "No trace is open",
             "Drop what torch.profiler has exported (JSON, plain or gzip) anywhere on this window, "
-            "or capture two steps of a run that goes on.",
+            "or capture two steps of a run that goes on."
+            if running
+            else "Drop what torch.profiler has exported (JSON, plain or gzip) anywhere on this window. "
+            "Traces that are captured from a run open here by themselves.",
         )
         return empty
 
@@ -93,6 +96,8 @@ class TracePage(Page):
         self.tabs.currentChanged.connect(self._tab_chosen)
         self.tabs.tabMoved.connect(lambda place, to: traces.move(to, place))
         self.context.theme.changed.connect(self._draw)
+        self.context.session.snapshot_changed.connect(self._show_content)
+        self.context.session.detached.connect(self._show_content)
         shortcut = QShortcut(QKeySequence("Ctrl+W"), self)
         shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         shortcut.activated.connect(self.close_shown)
@@ -160,14 +165,24 @@ class TracePage(Page):
             if path not in self._views:
                 self._views[path] = self._build_view(path)
         self._show_tabs()
-        view = self.view
-        self._stack.setCurrentWidget(self.empty if view is None else view)
+        self._show_content()
         if traces.shown is not None and traces.shown != self._before and self.isVisible():
             self._read_shown()
         self._show_selection()
         self.subtitle_changed.emit()
         self.docks_changed.emit()
         self.status_changed.emit()
+
+    @property
+    def empty(self) -> EmptyState:
+        """What stands there without a trace."""
+        return self._empty[self.context.session.running]
+
+    def _show_content(self) -> None:
+        view = self.view
+        wanted = self.empty if view is None else view
+        if self._stack.currentWidget() is not wanted:
+            self._stack.setCurrentWidget(wanted)
 
     def _show_tabs(self) -> None:
         traces = self.context.traces
@@ -316,10 +331,3 @@ class TracePage(Page):
     def _select_slice(self, row: int) -> None:
         if self.view is not None:
             self.view.select_slice(row)
-
-    def _capture(self) -> None:
-        if not self.context.actions.trigger("run.capture"):
-            reason = self.context.actions.reason("run.capture") or "no run is going on"
-            self.show_error(
-                DashboardError(f"Nothing was captured: {reason}.", "Launch a job on Run, then capture.")
-            )

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QImage, QPainter, QPen, QPixmap
 from PySide6.QtWidgets import QScrollBar, QSizePolicy, QWidget
@@ -22,6 +23,7 @@ from core.analyses.timeline_index import locate, row_of
 from core.tables.columns import NO_ROW
 from gui.plots.timeline_content import FlowArrow, SliceRef
 from gui.plots.timeline_geometry import HEADER_PX, TimelineGeometry
+from gui.plots.timeline_highlight import draw_highlight, positions_of
 from gui.plots.timeline_lanes import LanesPainter, Marked, Placed
 from gui.plots.timeline_layout import LayoutChoice, TimelineLayout, lay_out
 from gui.plots.timeline_paint import (
@@ -51,6 +53,7 @@ if TYPE_CHECKING:
         QWheelEvent,
     )
 
+    from core.tables.columns import Int32
     from gui.plots.timeline_content import SliceWords, TimelineContent
     from gui.theme import Theme
 
@@ -81,6 +84,7 @@ class TimelineView(QWidget):
         self._lanes = LanesPainter(theme)
         self._overview: QImage | None = None
         self._selected = NO_ROW
+        self._highlight = np.empty(0, np.int64)
         self._arrows: tuple[FlowArrow, ...] = ()
         self._range: TimeSpan | None = None
         self._dragged: TimeSpan | None = None
@@ -112,6 +116,7 @@ class TimelineView(QWidget):
         self._content = content
         self._choice = LayoutChoice()
         self._selected = NO_ROW
+        self._highlight = np.empty(0, np.int64)
         self._arrows = ()
         self._range = self._dragged = None
         self._overview = None
@@ -141,6 +146,13 @@ class TimelineView(QWidget):
             self._selected = locate(content.index, slice_row)
         self._arrows = ()
         self.update()
+
+    def set_highlight(self, slice_rows: Int32) -> None:
+        """Marks many slices, such as all of one name; none takes the marks away."""
+        content = self._content
+        if content is not None:
+            self._highlight = positions_of(content.index, slice_rows)
+            self.update()
 
     def set_arrows(self, arrows: Sequence[FlowArrow]) -> None:
         """Draws the flow of the selection; the next selection removes it."""
@@ -412,9 +424,14 @@ class TimelineView(QWidget):
             return
         self._state.set_least(self.current_geometry().plot_device_px)
         geometry = self.current_geometry()
+        # The scroll bar lets through what lies behind it.
+        beside = QRectF(geometry.width, 0, self.width() - geometry.width, geometry.height)
+        painter.fillRect(beside, self._theme.color("surface1"))
         ticks = ruler_ticks(geometry, content.origin_ns)
         visible = self._visible_strips(geometry)
         self._lanes.draw(painter, geometry, content, visible, tuple(tick.time_ns for tick in ticks))
+        accent = self._theme.color("accent")
+        draw_highlight(painter, geometry, content.index, visible, self._highlight, accent)
         marked = Marked(self._selected, self._arrows)
         self._lanes.draw_marked(painter, geometry, content, visible, marked)
         self._draw_headers(painter, geometry, content, visible)

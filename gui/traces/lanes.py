@@ -257,12 +257,15 @@ def _order(trace: Trace, lane: _Lane, calls: int, *, main: bool) -> tuple[int, i
 
 
 def _main_threads(trace: Trace, lanes: list[_Lane], group_of: dict[int, int], calls: Int64) -> set[int]:
-    """Track of each group's thread that calls most, of those that mark ranges (steps) if any do."""
-    marking = set(trace.slices.track[trace.slices.kind == SliceKind.ANNOTATION].tolist())
-    best: dict[int, tuple[bool, int, int]] = {}
+    """Track of the thread in each group that marks ranges (steps) for the longest time, else calls most."""
+    slices = trace.slices
+    marks = slices.kind == SliceKind.ANNOTATION
+    length_ns = np.maximum(slices.duration_ns[marks], 0).astype(np.float64)
+    marked_ns = np.bincount(slices.track[marks], weights=length_ns, minlength=len(trace.tracks))
+    best: dict[int, tuple[float, int, int]] = {}
     for lane in lanes:
         if not lane.on_device and calls[lane.track]:
-            found = (lane.track in marking, int(calls[lane.track]), lane.track)
+            found = (float(marked_ns[lane.track]), int(calls[lane.track]), lane.track)
             best[group_of[lane.track]] = max(best.get(group_of[lane.track], found), found)
     return {track for _, _, track in best.values()}
 

@@ -41,7 +41,7 @@ class TraceBar(QWidget):
     next_asked = Signal()
     previous_asked = Signal()
 
-    def __init__(self, theme: ThemeController, table_bar: ResultBar) -> None:
+    def __init__(self, theme: ThemeController, table_bar: ResultBar, grouping: QComboBox) -> None:
         super().__init__()
         set_kind(self, kind="page-bar")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -72,6 +72,7 @@ class TraceBar(QWidget):
         row.addWidget(self.previous)
         row.addWidget(self.next)
         row.addStretch(1)
+        row.addWidget(grouping)
         row.addWidget(self.steps)
         row.addWidget(table_bar.export)
         self.show_hits(None, 0)

@@ -124,7 +124,6 @@ class TraceTables(QWidget):
         row.setContentsMargins(12, 0, 8, 0)
         row.setSpacing(8)
         row.addWidget(self.tabs, 1)
-        row.addWidget(self.grouping)
         row.addWidget(self.mode)
         row.addWidget(self.table.bar.copy)
         row.addWidget(self.table.bar.columns)

@@ -92,9 +92,13 @@ class TraceTimeline(QWidget):
             self._view.show_span(span)
 
     def select_slices(self, rows: Int32) -> None:
-        """Marks slices; the first of them is the selected one."""
-        if self._view is not None:
-            self._view.select(int(rows[0]) if len(rows) else None)
+        """Marks slices: one as the selected one, several with a line each and the longest as the selected."""
+        view, document = self._view, self._document
+        if view is None or document is None or document.trace is None:
+            return
+        longest = int(rows[int(np.argmax(document.trace.slices.duration_ns[rows]))]) if len(rows) else None
+        view.select(longest)
+        view.set_highlight(rows if len(rows) > 1 else rows[:0])
 
     def show_slices(self, rows: Int32, *, zoom: bool = True) -> None:
         """Brings slices into sight; ``zoom`` makes them fill the view."""
@@ -182,6 +186,8 @@ class TraceTimeline(QWidget):
         return SliceWords(printable(document.trace.strings[int(slices.name_id[row])][:400]), pairs)
 
     def _selected(self, ref: SliceRef | None) -> None:
+        assert self._view is not None
+        self._view.set_highlight(np.empty(0, np.int32))
         self.slice_selected.emit(NO_ROW if ref is None else ref.slice_row)
 
     def _range_changed(self, span: TimeSpan | None) -> None:

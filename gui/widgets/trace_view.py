@@ -53,7 +53,7 @@ class TraceView(QWidget):
         self._wanted_row: int | None = None
         self.reading = TraceReading(document.name)
         self.tables = TraceTables(theme, tasks, settings)
-        self.bar = TraceBar(theme, self.tables.table.bar)
+        self.bar = TraceBar(theme, self.tables.table.bar, self.tables.grouping)
         self.strip = FiguresStrip(theme)
         self.timeline = TraceTimeline(theme)
         splitter = QSplitter(Qt.Orientation.Vertical)

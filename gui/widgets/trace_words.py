@@ -164,6 +164,9 @@ def figure_pairs(trace: Trace, overview: Overview) -> Pairs:
     """The whole trace: summed, busy and wall time apart."""
     totals = overview.totals
     busy = 100 * totals.kernel_busy_ns / totals.span_ns if totals.span_ns else None
+    wall = ("Wall time", format_duration_ns(totals.span_ns), "From the first start to the last end.")
+    if not totals.kernels:
+        return [("Kernels", "none", ""), wall, *_count_pairs(overview)]
     pairs = [
         ("Kernels", format_count(totals.kernels), ""),
         (
@@ -176,7 +179,7 @@ def figure_pairs(trace: Trace, overview: Overview) -> Pairs:
             format_duration_ns(totals.kernel_busy_ns),
             "Time in which a kernel ran, each device for itself, added over devices.",
         ),
-        ("Wall time", format_duration_ns(totals.span_ns), "From the first start to the last end."),
+        wall,
     ]
     if overview.clipped_kernel_sum_ns is not None:
         pairs.insert(
@@ -190,12 +193,8 @@ def figure_pairs(trace: Trace, overview: Overview) -> Pairs:
     devices = max(len({int(each) for each in trace.device_work.device.tolist()}), 1)
     if devices == 1 and totals.kernels:
         pairs.append(("GPU busy", format_pct(busy), "Busy time over wall time."))
-    pairs += [
-        ("Communication, summed", format_duration_ns(totals.communication_ns), ""),
-        ("Copies and sets", f"{format_count(totals.memcpy)} and {format_count(totals.memset)}", ""),
-        ("Operators", format_count(totals.ops), ""),
-        ("Steps", format_count(totals.steps), ""),
-    ]
+    pairs.append(("Communication, summed", format_duration_ns(totals.communication_ns), ""))
+    pairs += _count_pairs(overview)
     if totals.kernels_outside_steps:
         pairs.append(
             (
@@ -205,6 +204,15 @@ def figure_pairs(trace: Trace, overview: Overview) -> Pairs:
             )
         )
     return pairs
+
+
+def _count_pairs(overview: Overview) -> Pairs:
+    totals = overview.totals
+    return [
+        ("Copies and sets", f"{format_count(totals.memcpy)} and {format_count(totals.memset)}", ""),
+        ("Operators", format_count(totals.ops), ""),
+        ("Steps", format_count(totals.steps), ""),
+    ]
 
 
 def file_pairs(trace: Trace) -> Pairs:
