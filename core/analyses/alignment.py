@@ -2,24 +2,28 @@
 
 First by what each file says of its clock, then by collectives: all ranks leave
 one at nearly the same moment, so what is left between their ends is an error of
-the clocks.
+the clocks. Collectives of the CPU are matched too, but move no clock: they end
+when a thread is woken, which on a busy machine is milliseconds late.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from core.analyses.categories import Category
+from core.analyses.step_ranges import names_of
 from core.tables.columns import MISSING, NO_ROW
 from core.tables.trace import SliceKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from core.tables.columns import Int32, Int64, Uint8
+    from core.tables.columns import Bool, Int32, Int64, Uint8
     from core.tables.trace import Trace
 
 _FEWEST_MATCHES: Final = 3
@@ -27,6 +31,9 @@ _MOST_SPREAD_NS: Final = 100_000
 """Half of all collectives must agree on an error of the clocks to within this, or they do not tell it."""
 _EPOCH_NS: Final = 10**18
 """A clock that counts from 1970 is beyond this since 2001; one that counts from a boot is not."""
+# From when a thread of gloo begins a collective to when it is through. What is sent to one rank is none.
+# Source: torch/csrc/distributed/c10d/ProcessGroupGloo.cpp, AsyncWork::execute and the titles given to it.
+_HOST_COLLECTIVE: Final = re.compile(r"gloo:(?!send|recv)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +77,7 @@ def align(traces: Sequence[Trace], categories: Sequence[Uint8]) -> Alignment:
         by_clock=by_clock,
         matched=matched,
         corrections_ns=tuple(corrections),
-        note=_note(by_clock, matched, corrections),
+        note=_note(by_clock, matched, corrections, any(one.key for one in collectives)),
     )
 
 
@@ -97,11 +104,13 @@ def _clock_start_ns(trace: Trace) -> int | None:
     return trace.facts.origin_ns if trace.facts.origin_ns >= _EPOCH_NS else None
 
 
-def _note(by_clock: bool, matched: int, corrections_ns: Sequence[int]) -> str:
+def _note(by_clock: bool, matched: int, corrections_ns: Sequence[int], on_device: bool) -> str:
     largest_us = max((abs(one) for one in corrections_ns), default=0) / 1000
     if matched:
         clock = "the files' clocks" if by_clock else "no common clock"
         return f"Aligned by {clock} and {matched:,} collectives, at most {largest_us:,.1f} us moved."
+    if by_clock and not on_device:
+        return "Aligned by the files' clocks alone: no rank ran a collective on a GPU."
     if by_clock:
         return "Aligned by the files' clocks alone: collectives that all ranks share are too few or disagree."
     return "Not aligned: the files say nothing of their clocks and share no collectives."
@@ -109,7 +118,7 @@ def _note(by_clock: bool, matched: int, corrections_ns: Sequence[int]) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Collectives:
-    """The collective kernels of one rank, by start. Columns (n,).
+    """The collectives of one rank, on its device or on its CPU, by start. Columns (n,).
 
     Attributes:
         slice_row: int32.
@@ -132,23 +141,57 @@ def collectives_of(trace: Trace, categories: Uint8, rank: int | None = None) -> 
     """
     slices, work = trace.slices, trace.device_work
     chosen = (categories == Category.COMMUNICATION) & (slices.kind[work.slice_row] == SliceKind.KERNEL)
-    chosen &= slices.duration_ns[work.slice_row] > 0
-    if rank is not None:
-        chosen &= trace.tracks.rank[slices.track[work.slice_row]] == rank
+    chosen &= _usable(trace, rank)[work.slice_row]
     places = np.flatnonzero(chosen)
     places = places[np.argsort(slices.start_ns[work.slice_row[places]], kind="stable")]
+    return _numbered(trace, work.slice_row[places], [_identity(trace, place) for place in places.tolist()])
+
+
+def host_collectives_of(trace: Trace, rank: int | None = None) -> Collectives:
+    """Finds the collectives that ran on the CPU, in a trace or in one rank of it.
+
+    They name no group: two ranks' are the same collective if they are the same
+    number in the row of those of one name, and the ranks ``share_one_group``.
+    """
+    slices = trace.slices
+    chosen = slices.kind == SliceKind.ANNOTATION
+    named = [text_id for text_id, text in names_of(trace, chosen) if _HOST_COLLECTIVE.match(text)]
+    rows = np.flatnonzero(chosen & np.isin(slices.name_id, named) & _usable(trace, rank))
+    rows = rows[np.argsort(slices.start_ns[rows], kind="stable")]
+    names = [trace.strings[text_id] for text_id in slices.name_id[rows].tolist()]
+    return _numbered(trace, rows, [(name, "", MISSING) for name in names])
+
+
+def share_one_group(trace: Trace) -> bool:
+    """Whether the (first) file says that its rank is in one process group, that of all ranks.
+
+    Source: ``distributedInfo``, which torch/profiler/profiler.py (2.13) writes in _get_distributed_info.
+    """
+    try:
+        told = json.loads(dict(trace.facts.metadata).get("distributedInfo", ""))
+        groups = told["pg_config"]
+        return bool(told["pg_count"] == len(groups) == 1 and groups[0]["pg_size"] == told["world_size"])
+    except (ValueError, TypeError, KeyError, IndexError):
+        return False
+
+
+def _usable(trace: Trace, rank: int | None) -> Bool:
+    """Returns (slices,) bool: those of the rank whose time is possible."""
+    usable: Bool = trace.slices.duration_ns > 0
+    return usable if rank is None else usable & (trace.tracks.rank[trace.slices.track] == rank)
+
+
+def _numbered(trace: Trace, rows: Int64 | Int32, identities: Sequence[tuple[str, str, int]]) -> Collectives:
+    """Numbers collectives that have no number of their own within their name and group."""
     keys: list[tuple[str, str, int]] = []
-    kept = []
     seen: dict[tuple[str, str], int] = {}
-    for place in places.tolist():
-        name, group, number = _identity(trace, place)
+    for name, group, number in identities:
         order = seen.get((name, group), 0)
         seen[name, group] = order + 1
         keys.append((name, group, order if number == MISSING else number))
-        kept.append(int(work.slice_row[place]))
-    rows = np.array(kept, np.int32)
+    start_ns = trace.slices.start_ns[rows]
     return Collectives(
-        rows, slices.start_ns[rows], slices.start_ns[rows] + slices.duration_ns[rows], tuple(keys)
+        rows.astype(np.int32), start_ns, start_ns + trace.slices.duration_ns[rows], tuple(keys)
     )
 
 

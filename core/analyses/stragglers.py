@@ -2,6 +2,7 @@
 
 A collective moves data only once its last rank has arrived. So its time on the
 last rank is transfer, and what the others spend in it before that is waiting.
+Where no rank has collectives on a device, those of the CPU are compared.
 """
 
 from __future__ import annotations
@@ -10,7 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from core.analyses.alignment import collectives_of, match_collectives
+from core.analyses.alignment import (
+    collectives_of,
+    host_collectives_of,
+    match_collectives,
+    share_one_group,
+)
 from core.tables.columns import MISSING
 from core.tables.result import Column, ResultTable
 
@@ -21,6 +27,11 @@ if TYPE_CHECKING:
 
 _ONE_RANK = "One rank alone arrives at nothing: open the traces of several ranks together, or their folder."
 _NOTHING_SHARED = "No collective occurs equally often on all ranks, so none can be compared."
+_SEVERAL_GROUPS = (
+    "Collectives on the CPU name no process group, and the files do not say that there is one for all "
+    "ranks: they cannot be compared."
+)
+_ON_HOST = "These collectives ran on the CPU (gloo): a rank arrives when a thread of its own begins one."
 
 
 class _Arrivals(NamedTuple):
@@ -31,11 +42,8 @@ class _Arrivals(NamedTuple):
     slice_row: Int32
     start_ns: Int64
     end_ns: Int64
-
-    @property
-    def empty(self) -> str:
-        """What to say if there are none."""
-        return _NOTHING_SHARED if len(self.ranks) > 1 else _ONE_RANK
+    empty: str = _NOTHING_SHARED
+    notes: tuple[str, ...] = ()
 
     @property
     def last_start_ns(self) -> Int64:
@@ -67,9 +75,13 @@ def _arrivals(index: TraceIndex, selection: Selection) -> _Arrivals:
     ranks = used[used != MISSING]
     if len(ranks) < 2:
         none = np.empty((0, 1), np.int64)
-        return _Arrivals(np.empty(0, np.int64), (), none.astype(np.int32), none, none)
+        return _Arrivals(np.empty(0, np.int64), (), none.astype(np.int32), none, none, _ONE_RANK)
     own = [collectives_of(trace, index.categories, rank) for rank in ranks.tolist()]
-    rows = match_collectives(own)
+    on_host = not any(one.key for one in own)
+    if on_host:
+        own = [host_collectives_of(trace, rank) for rank in ranks.tolist()]
+    mixed = on_host and any(one.key for one in own) and not share_one_group(trace)
+    rows = match_collectives(own)[: 0 if mixed else None]
     slice_row = np.stack([one.slice_row[rows[:, place]] for place, one in enumerate(own)], axis=1)
     inside = selection.mask(trace.slices)[slice_row].all(axis=1)
     rows, slice_row = rows[inside], slice_row[inside]
@@ -80,6 +92,8 @@ def _arrivals(index: TraceIndex, selection: Selection) -> _Arrivals:
         slice_row=slice_row,
         start_ns=start_ns,
         end_ns=start_ns + trace.slices.duration_ns[slice_row],
+        empty=_SEVERAL_GROUPS if mixed else _NOTHING_SHARED,
+        notes=(_ON_HOST,) if on_host and len(rows) else (),
     )
 
 
@@ -128,6 +142,7 @@ def list_arrivals(index: TraceIndex, selection: Selection) -> ResultTable:
                 values=found.transfer_ns,
             ),
         ),
+        notes=found.notes,
         empty=found.empty,
         members=found.slice_row.reshape(-1),
         member_ends=np.arange(1, len(names) + 1, dtype=np.int64) * found.slice_row.shape[1],
@@ -192,6 +207,7 @@ def summarize_stragglers(index: TraceIndex, selection: Selection) -> ResultTable
                 values=caused_ns,
             ),
         ),
+        notes=found.notes,
         empty=found.empty,
         sorted_by="caused_ns",
     )

@@ -182,7 +182,12 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_summary(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="a trace of torch.profiler, as JSON or gzip")
+    parser.add_argument(
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="a trace of torch.profiler, as JSON or gzip; a folder or several files: one for each rank",
+    )
     parser.add_argument("--json", action="store_true", help="as a JSON object; times in nanoseconds")
     parser.add_argument("--table", metavar="NAME", help="one table: kernels, ops, steps, communication, ...")
     parser.add_argument("--csv", action="store_true", help="the table as CSV")

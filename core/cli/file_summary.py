@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 from core.analyses.alignment import align
 from core.analyses.categories import categorize
 from core.analyses.index import TraceIndex
+from core.analyses.kernels import why_no_kernels
 from core.analyses.merged import merge_traces
+from core.analyses.operators import summarize_operators
 from core.analyses.quality import judge
 from core.analyses.registry import ANALYSES, find_analysis
-from core.analyses.totals import Totals, summarize_totals
+from core.analyses.totals import TOP_KERNELS, Totals, summarize_totals
 from core.cli.output import columns, write_json, write_line
 from core.errors import DashboardError
 from core.export import shown_cells, write_csv
@@ -29,6 +31,7 @@ from core.units import format_count, format_duration_ns
 if TYPE_CHECKING:
     import argparse
 
+    from core.readers import Reader
     from core.tables.result import ResultTable
     from core.tables.trace import Trace
 
@@ -43,7 +46,7 @@ def run_summary(options: argparse.Namespace) -> int:
         _find(options.table)
     elif options.csv:
         raise DashboardError("--csv writes one table.", f"Name it: --table {'|'.join(_names())}.")
-    trace = _read(Path(options.file))
+    trace = _read([Path(file) for file in options.files])
     index = TraceIndex(trace)
     if options.table is not None:
         _write_table(find_analysis(options.table).summarize(index, WHOLE), options)
@@ -51,14 +54,18 @@ def run_summary(options: argparse.Namespace) -> int:
     totals = summarize_totals(index)
     problems = (*trace.problems, *judge(index))
     if options.json:
-        write_json(as_object(trace, totals, problems))
+        write_json(as_object(index, totals, problems))
     else:
         _write_text(index, totals, problems)
     return 0
 
 
-def as_object(trace: Trace, totals: Totals, problems: tuple[Problem, ...]) -> dict[str, Any]:
-    """Return the summary of a trace; times are whole nanoseconds, what is not known is null."""
+def as_object(index: TraceIndex, totals: Totals, problems: tuple[Problem, ...]) -> dict[str, Any]:
+    """Return the summary of a trace; times are whole nanoseconds, what is not known is null.
+
+    A trace without device work has ``top_ops`` too, operators by their own time on the CPU.
+    """
+    trace = index.trace
     return {
         "kind": "torch_trace",
         "problems": [
@@ -69,7 +76,17 @@ def as_object(trace: Trace, totals: Totals, problems: tuple[Problem, ...]) -> di
         "rank": trace.facts.rank,
         "world_size": trace.facts.world_size,
         "devices": [each.name for each in trace.facts.devices],
+        "cpu_only": not len(trace.device_work) and totals.ops > 0,
+        **({} if len(trace.device_work) else {"top_ops": _top_operators(index)}),
     }
+
+
+def _top_operators(index: TraceIndex) -> list[dict[str, Any]]:
+    table = summarize_operators(index)
+    keys = ("name", "calls", "cpu_self_ns", "cpu_total_ns")
+    return [
+        {key: table.column(key).value(row) for key in keys} for row in range(min(len(table), TOP_KERNELS))
+    ]
 
 
 def _names() -> list[str]:
@@ -81,22 +98,37 @@ def _find(name: str) -> None:
         raise DashboardError(f"There is no table {name}.", f"Tables are: {', '.join(_names())}.")
 
 
-def _read(path: Path) -> Trace:
+def _read(paths: list[Path]) -> Trace:
+    if len(paths) > 1:
+        return _read_ranks(paths)
+    path = paths[0]
+    if describe_path(path).kind == "folder":
+        return _read_ranks(find_traces(path))
+    reader = _reader_of(path)
+    return TraceCache().find(path) or reader.load()(path)
+
+
+def _reader_of(path: Path) -> Reader:
+    """Return the reader of a trace.
+
+    Raises:
+        DashboardError: It is something else.
+    """
     description = describe_path(path)
-    if description.kind == "folder":
-        return _read_folder(path)
     reader = reader_of(description.kind)
     if reader is None:
         raise DashboardError(
             f"{description.name} is no trace: {description.title}.",
             "summary reads what torch.profiler exports, as JSON or gzip, or a folder with one for each rank.",
         )
-    return TraceCache().find(path) or reader.load()(path)
+    return reader
 
 
-def _read_folder(path: Path) -> Trace:
-    """Returns the traces of a folder as one, on one clock."""
-    traces = read_traces(find_traces(path), _no_progress)
+def _read_ranks(paths: list[Path]) -> Trace:
+    """Return the traces of several ranks as one, on one clock."""
+    for path in paths:
+        _reader_of(path)
+    traces = read_traces(paths, _no_progress)
     alignment = align(traces, [categorize(trace) for trace in traces])
     merged = merge_traces(traces, alignment.shifts_ns).trace
     note = Problem(code="aligned" if alignment.by_clock else "not_aligned", count=1, message=alignment.note)
@@ -127,21 +159,18 @@ def _write_table(table: ResultTable, options: argparse.Namespace) -> None:
 def _write_text(index: TraceIndex, totals: Totals, problems: tuple[Problem, ...]) -> None:
     facts = index.trace.facts
     rank = f", rank {facts.rank} of {facts.world_size or '?'}" if facts.rank is not None else ""
-    names = ", ".join(dict.fromkeys(printable(each.name) for each in facts.devices if each.name))
     write_line(f"{printable(index.trace.name)}: {format_count(totals.events)} events{rank}")
     rows = [
-        ["devices", names or "none named"],
         ["span", format_duration_ns(totals.span_ns)],
-        ["kernels", f"{format_count(totals.kernels)} on {totals.streams} streams"],
-        ["kernel time, summed", format_duration_ns(totals.kernel_sum_ns)],
-        ["kernel time, busy", format_duration_ns(totals.kernel_busy_ns)],
-        ["communication, summed", format_duration_ns(totals.communication_ns)],
-        ["copies, sets", f"{format_count(totals.memcpy)}, {format_count(totals.memset)}"],
+        *(_device_rows(index, totals) if len(index.trace.device_work) else []),
         ["operators", format_count(totals.ops)],
         ["steps", format_count(totals.steps)],
     ]
     for label, value in rows:
         write_line(f"  {label:<22} {value}")
+    if not totals.kernels:
+        write_line()
+        write_line(why_no_kernels(index))
     table = find_analysis("kernels" if totals.kernels else "ops").summarize(index, WHOLE)
     shown = [column.key for column in table.columns if column.shown][:8]
     header, cells, sides = shown_cells(table, None, shown)
@@ -152,7 +181,20 @@ def _write_text(index: TraceIndex, totals: Totals, problems: tuple[Problem, ...]
         write_line()
     for problem in problems:
         where = f" ({problem.places[0]})" if problem.places else ""
-        write_line(f"problem: {printable(problem.message)}{where}")
+        kind = "note" if problem.code == "aligned" else "problem"
+        write_line(f"{kind}: {printable(problem.message)}{where}")
+
+
+def _device_rows(index: TraceIndex, totals: Totals) -> list[list[str]]:
+    names = dict.fromkeys(printable(each.name) for each in index.trace.facts.devices if each.name)
+    return [
+        ["devices", ", ".join(names) or "none named"],
+        ["kernels", f"{format_count(totals.kernels)} on {totals.streams} streams"],
+        ["kernel time, summed", format_duration_ns(totals.kernel_sum_ns)],
+        ["kernel time, busy", format_duration_ns(totals.kernel_busy_ns)],
+        ["communication, summed", format_duration_ns(totals.communication_ns)],
+        ["copies, sets", f"{format_count(totals.memcpy)}, {format_count(totals.memset)}"],
+    ]
 
 
 def _cell(text: str) -> str:

@@ -70,8 +70,34 @@ def read_traces(
             default each is read in a child process of this machine, as many at a time as there are cores.
 
     Raises:
-        DashboardError: A file cannot be read, or is no trace.
+        DashboardError: A file cannot be read, or is no trace, or two are of one rank.
     """
+    traces = _read_side_by_side(paths, progress, executor)
+    _refuse_repeated_ranks(traces)
+    return traces
+
+
+def _refuse_repeated_ranks(traces: Sequence[Trace]) -> None:
+    """A run's folder may hold several captures, which are no more ranks of one."""
+    first: dict[int, Trace] = {}
+    for trace in traces:
+        rank = trace.facts.rank
+        if rank is None:
+            return
+        other = first.setdefault(rank, trace)
+        if other is not trace:
+            raise DashboardError(
+                f"{printable(other.name)} and {printable(trace.name)} are both of rank {rank}: "
+                "these are several captures.",
+                "Open the files of one capture, one for each rank.",
+            )
+
+
+def _read_side_by_side(
+    paths: Sequence[Path],
+    progress: Callable[[int, int], None],
+    executor: Executor | None,
+) -> tuple[Trace, ...]:
     sizes = [path.stat().st_size if path.exists() else 0 for path in paths]
     total_bytes = max(sum(sizes), 1)
     if executor is not None:

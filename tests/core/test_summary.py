@@ -121,6 +121,8 @@ def made(tmp_path: Path) -> Path:
 def test_a_made_up_trace(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = summary(made, capsys)
     assert found["kind"] == "torch_trace"
+    assert found["cpu_only"] is False
+    assert "top_ops" not in found
     figures = ("events", "kernels", "kernel_sum_ns", "kernel_busy_ns", "memcpy", "memset", "ops", "steps")
     assert [found[key] for key in figures] == [6, 2, 60_250, 49_500, 1, 0, 1, 1]
     assert (found["streams"], found["span_ns"], found["kernels_outside_steps"]) == (2, 100_000, 0)
@@ -178,6 +180,39 @@ def test_a_folder_is_one_trace_of_all_its_ranks(tmp_path: Path, capsys: pytest.C
     found = summary(tmp_path, capsys)
     assert (found["kernels"], found["kernel_busy_ns"], found["steps"]) == (4, 2 * 49_500, 2)
     assert found["problems"][-1]["code"] == "aligned"
+
+
+def test_files_of_several_ranks_are_one_trace_and_two_captures_of_one_rank_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = [tmp_path / f"step{step}_rank{rank}.json" for step in (3, 8) for rank in (0, 1)]
+    for path in paths:
+        info = {"rank": int(path.stem[-1]), "world_size": 2}
+        document = {"traceEvents": EVENTS, "distributedInfo": info, "baseTimeNanoseconds": 10**18}
+        path.write_text(json.dumps(document))
+    assert main(["summary", *map(str, paths[2:])]) == 0
+    assert "step8_rank0.json and 1 more: 12 events" in capsys.readouterr().out
+    assert main(["summary", str(tmp_path)]) == 2
+    printed = capsys.readouterr()
+    assert_refusal(printed)
+    assert "step3_rank0.json and step8_rank0.json are both of rank 0" in printed.err
+
+
+def test_a_trace_of_the_cpu_alone_shows_operators_and_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "cpu.json"
+    path.write_text(json.dumps({"traceEvents": EVENTS[:2]}))
+    found = summary(path, capsys)
+    assert found["cpu_only"] is True
+    assert found["top_ops"] == [
+        {"name": "aten::mm", "calls": 1, "cpu_self_ns": 20_000, "cpu_total_ns": 20_000}
+    ]
+    assert main(["summary", str(path)]) == 0
+    printed = capsys.readouterr().out
+    assert "of the CPU alone" in printed
+    assert "aten::mm" in printed
+    assert "kernel time" not in printed
 
 
 def test_no_window_part_is_loaded(made: Path) -> None:

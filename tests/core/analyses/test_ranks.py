@@ -16,7 +16,7 @@ from core.analyses.stragglers import list_arrivals, summarize_stragglers
 from core.readers.torch_trace.reader import read_trace
 from core.tables.columns import NO_ROW
 from core.tables.selection import WHOLE
-from tests.helpers.traces import call, kernel, op, trace_of
+from tests.helpers.traces import annotation, call, kernel, op, trace_of
 
 if TYPE_CHECKING:
     from core.tables.trace import Trace
@@ -127,3 +127,65 @@ def test_ranks_that_share_nothing_say_so(summarize: Any) -> None:
     table = summarize(TraceIndex(merged.trace), WHOLE)
     assert len(table) == 0
     assert "equally often" in table.empty
+
+
+ONE_GROUP = '{"world_size": 2, "pg_count": 1, "pg_config": [{"pg_size": 2}]}'
+
+
+def cpu_index(arrivals: list[list[float]], ends: list[list[float]], told: str = ONE_GROUP) -> TraceIndex:
+    """Ranks whose collectives run on the CPU, on one clock; each sends something to the next besides."""
+    traces = []
+    for rank, (own_arrivals, own_ends) in enumerate(zip(arrivals, ends, strict=True)):
+        events = [annotation("gloo:send", 0, 5)] * (rank + 1)
+        events += [op("c10d::allreduce_", start - 1, 1) for start in own_arrivals]
+        for place, (start, end) in enumerate(zip(own_arrivals, own_ends, strict=True)):
+            events.append(annotation("gloo:all_reduce", start, end - start, tid=5 + place % 2))
+        facts = {"base_time_ns": 10**18, "metadata": (("distributedInfo", told),)}
+        traces.append(trace_of(*reversed(events), rank=rank, **facts))
+    return TraceIndex(merge_traces(traces, aligned(*traces).shifts_ns).trace)
+
+
+def test_collectives_of_the_cpu_are_compared_too() -> None:
+    """Threads of gloo take turns; rank 1 is late at the first and leaves the last 9 ms after rank 0."""
+    index = cpu_index([[100, 200], [130, 200]], [[150, 220], [151, 9_220]])
+    arrivals = list_arrivals(index, WHOLE)
+    names = [arrivals.column("name").value(row) for row in range(len(arrivals))]
+    assert names == ["gloo:all_reduce", "gloo:all_reduce"]
+    assert arrivals.column("skew_ns").values.tolist() == [30_000, 0]
+    assert arrivals.column("transfer_ns").values.tolist() == [20_000, 20_000]
+    assert "on the CPU" in arrivals.notes[0]
+    ranks = summarize_stragglers(index, WHOLE)
+    assert ranks.column("caused_ns").values.tolist() == [0, 30_000]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        "",
+        "[1]",
+        '{"world_size": 2}',
+        '{"world_size": 2, "pg_count": 2, "pg_config": [{"pg_size": 2}]}',
+        '{"world_size": 4, "pg_count": 1, "pg_config": [{"pg_size": 2}]}',
+    ],
+)
+def test_collectives_of_the_cpu_that_may_be_of_several_groups_are_not_compared(told: str) -> None:
+    table = list_arrivals(cpu_index([[100], [130]], [[150], [151]], told), WHOLE)
+    assert len(table) == 0
+    assert "name no process group" in table.empty
+    assert not table.notes
+
+
+def test_collectives_of_the_cpu_move_no_clock() -> None:
+    """They agree on 40 us, as collectives of a GPU would have to."""
+    traces = [
+        trace_of(
+            annotation("begin", 0, 1),
+            *(annotation("gloo:all_reduce", 100 * turn + late, 20) for turn in range(1, 5)),
+            base_time_ns=10**18,
+            rank=rank,
+        )
+        for rank, late in enumerate((0, 40))
+    ]
+    found = aligned(*traces)
+    assert found.shifts_ns == (0, 0)
+    assert found.note == "Aligned by the files' clocks alone: no rank ran a collective on a GPU."
