@@ -153,6 +153,7 @@ class Assembly:
         }
         timed = events.time_ns != MISSING
         self._count_untimed(events, timed)
+        self._count_unknown(events)
         instants = _in(events.phase, _INSTANT_PHASES) & timed
         memory = instants & self._memory_events(columns["name"], events)
         for gathered, chosen in (
@@ -168,6 +169,14 @@ class Assembly:
         rows = np.flatnonzero(~timed)
         if len(rows):
             self._oddities.add("no_time", int(events.offset[rows[0]]), len(rows))
+
+    def _count_unknown(self, events: RawEvents) -> None:
+        """Counts events whose phase says nothing here, those without a time apart."""
+        known = _in(events.phase, (*_SLICE_PHASES, *_FLOW_PHASES, *_INSTANT_PHASES))
+        rows = np.flatnonzero(~known & (events.time_ns != MISSING))
+        if len(rows):
+            phase = chr(events.phase[rows[0]]) if events.phase[rows[0]] else "no phase"
+            self._oddities.add("unknown_phase", int(events.offset[rows[0]]), len(rows), phase)
 
     def _memory_events(self, names: Int32, events: RawEvents) -> Bool:
         wanted = self.texts.get(_MEMORY_NAME)

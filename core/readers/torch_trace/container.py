@@ -9,7 +9,7 @@ from __future__ import annotations
 import codecs
 import os
 import zlib
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from core.errors import DashboardError
 
@@ -130,10 +130,15 @@ class Container:
                     rest = rest.lstrip(b"\x00")
                     if not rest:
                         break
+                before = unpacker.copy()
                 try:
                     part = unpacker.decompress(rest, BLOCK_BYTES)
                 except zlib.error:
-                    code = "gzip_damaged" if begun or not unpacked_bytes else "bytes_behind_gzip"
+                    part = _before_damage(before, rest)
+                    if part:
+                        yield part
+                    unpacked_bytes += len(part)
+                    code = "gzip_damaged" if begun or part or not unpacked_bytes else "bytes_behind_gzip"
                     self._oddities.add(code, unpacked_bytes)
                     return
                 begun = True
@@ -146,6 +151,21 @@ class Container:
                     unpacker, begun = zlib.decompressobj(wbits=31), False
         if begun:
             self._oddities.add("gzip_ends_early", unpacked_bytes)
+
+
+def _before_damage(unpacker: Any, packed: bytes) -> bytes:
+    """Returns what a damaged part of a gzip member holds before the damage: a failed call gives nothing."""
+    parts = []
+    for step in (4096, 1):
+        while packed:
+            trial = unpacker.copy()
+            try:
+                parts.append(trial.decompress(packed[:step]))
+            except zlib.error:
+                packed = packed[:step]
+                break
+            unpacker, packed = trial, packed[step:]
+    return b"".join(parts)
 
 
 def _with_first(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:

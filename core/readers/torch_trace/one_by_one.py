@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import json
+import math
 import struct
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -18,7 +18,7 @@ from core.readers.torch_trace.raw import (
     Slot,
     Sparse,
 )
-from core.readers.torch_trace.texts import encode_text
+from core.readers.torch_trace.texts import encode_text, json_text
 from core.readers.torch_trace.tolerant import NotReadableError, read_value
 from core.tables.columns import MISSING, NO_ROW
 
@@ -201,10 +201,7 @@ class SingleEvents:
     def _text(self, value: Any) -> int:
         if value is None:
             return NO_ROW
-        if isinstance(value, str):
-            raw = encode_text(value)
-        else:
-            raw = encode_text(json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str))
+        raw = encode_text(value if isinstance(value, str) else json_text(value))
         return self._texts.setdefault(raw, len(self._texts))
 
 
@@ -212,7 +209,7 @@ def identity(value: Any) -> str | None:
     """Returns a ``pid`` or ``tid`` as text: a number and its quoted form name the same thing."""
     if value is None or isinstance(value, str):
         return value
-    return json.dumps(value, ensure_ascii=False, default=str)
+    return json_text(value)
 
 
 def exact_ns(value: Any) -> int | None:
@@ -224,9 +221,12 @@ def exact_ns(value: Any) -> int | None:
         return None
     try:
         number = Decimal(value)
-        if not number.is_finite() or abs(number) >= _MOST_NS // 1000:
+        if not number.is_finite() or number.copy_abs() >= _MOST_NS // 1000:
             return None
-        return int((number * 1000).to_integral_value(ROUND_HALF_UP))
+        sign, digits, exponent = number.as_tuple()
+        assert isinstance(exponent, int)
+        # A product would be rounded to 28 digits first.
+        return int(Decimal((sign, digits, exponent + 3)).to_integral_value(ROUND_HALF_UP))
     except InvalidOperation:
         return None
 
@@ -250,9 +250,10 @@ def _integer(value: Any) -> int | None:
         return None
     try:
         number = int(value) if isinstance(value, int | str) else None
-        if isinstance(value, Decimal) and value == value.to_integral_value():
+        # The bound comes first: an exponent of nine digits would become as many.
+        if isinstance(value, Decimal) and value.copy_abs() < 2**64 and value == value.to_integral_value():
             number = int(value)
-    except (ValueError, InvalidOperation, OverflowError):
+    except (ValueError, InvalidOperation):
         return None
     if number is None or not -(2**63) < number < 2**64:
         return None
@@ -263,6 +264,7 @@ def _number(value: Any) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
         return None
     try:
-        return float(value)
+        number = float(value)
     except OverflowError:
         return None
+    return number if math.isfinite(number) else None

@@ -12,6 +12,7 @@ import numpy as np
 from core.errors import DashboardError
 from core.files import printable
 from core.readers.torch_trace.scan import skip_value
+from core.readers.torch_trace.texts import json_text, without_surrogates
 from core.tables.trace import DeviceFacts, TraceFacts
 
 _EVENTS_KEY: Final = "traceEvents"
@@ -63,6 +64,9 @@ def find_events(head: bytes, complete: bool, outline: Outline) -> int | None:
     if at is None:
         found = _EVENTS.search(head)
         if found is not None and found[1] == b"[":
+            # A key before it is broken: those behind it belong to events.
+            outline.values.clear()
+            read_keys(head[: found.start()], start + 1, outline, stop_at_events=True)
             return found.end()
         if complete:
             raise _no_events(outline, head)
@@ -142,12 +146,12 @@ def trace_facts(outline: Outline, source_bytes: int, text_bytes: int, event_coun
         schema_version=_integer(values.pop("schemaVersion", None)),
         rank=_integer(distributed.get("rank")),
         world_size=_integer(distributed.get("world_size")),
-        backend=backend if isinstance(backend, str) else None,
+        backend=_text(backend),
         devices=tuple(
             _device(one, place) for place, one in enumerate(devices if isinstance(devices, list) else [])
         ),
         metadata=tuple(
-            (key, json.dumps(value, ensure_ascii=False)[:_MOST_METADATA_BYTES])
+            (without_surrogates(key), without_surrogates(json_text(value))[:_MOST_METADATA_BYTES])
             for key, value in values.items()
             if key not in known
         ),
@@ -164,7 +168,7 @@ def _device(value: Any, place: int) -> DeviceFacts:
     name = facts.get("name")
     return DeviceFacts(
         id=place if number is None else number,
-        name=name if isinstance(name, str) else "",
+        name=_text(name) or "",
         total_memory_bytes=_integer(facts.get("totalGlobalMem")),
         compute_capability=None if major is None or minor is None else f"{major}.{minor}",
         sm_count=_integer(facts.get("numSms")),
@@ -177,6 +181,10 @@ def _device(value: Any, place: int) -> DeviceFacts:
 
 def _dict(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
+
+
+def _text(value: Any) -> str | None:
+    return without_surrogates(value) if isinstance(value, str) else None
 
 
 def _integer(value: Any) -> int | None:

@@ -25,6 +25,7 @@ _SENTENCES: Final = {
     "stray_comma": ("stray comma", "{n} passed over"),
     "null_event": ("record that is no event", "{n} passed over"),
     "broken_event": ("event that cannot be read", "{n} left out"),
+    "unknown_phase": ("event of a kind that is no part of the time line", "{n} ({detail}) left out"),
     "no_time": ("event without a time", "{n}: in no figure of time"),
     "cut_event": ("event that is cut off", "The file ends early: {n} left out"),
     "cut_file": ("unclosed list of events", "The file ends early: {n}, all whole events are read"),
@@ -46,6 +47,7 @@ _PLURALS: Final = {
     "stray comma": "stray commas",
     "record that is no event": "records that are no events",
     "event that cannot be read": "events that cannot be read",
+    "event of a kind that is no part of the time line": "events of kinds that are no part of the time line",
     "event without a time": "events without a time",
     "event that is cut off": "events that are cut off",
     "begin without an end": "begins without an end",
@@ -57,11 +59,16 @@ _PLURALS: Final = {
 
 
 def problems_of(oddities: Oddities, path: Path) -> tuple[Problem, ...]:
-    """Returns what was repaired or skipped, each with its count and its first places."""
+    """Returns what was repaired or skipped, each with its count and its first places.
+
+    Their order is that of ``_SENTENCES``, wherever the text was cut into parts.
+    """
     lines = _lines(path, sorted({at for places in oddities.offsets.values() for at in places if at >= 0}))
     found = []
-    for code, count in oddities.counts.items():
-        word, sentence = _SENTENCES[code]
+    for code, (word, sentence) in _SENTENCES.items():
+        count = oddities.counts.get(code, 0)
+        if not count:
+            continue
         counted = f"{count:,} {word if count == 1 else _PLURALS.get(word, word)}"
         detail = printable(oddities.details.get(code, ""))
         if len(detail) > _MOST_DETAIL:

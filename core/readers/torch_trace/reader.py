@@ -121,7 +121,9 @@ class _Reading:
         self._outline = Outline()
         self._event_count = 0
         self._text_bytes = 0
-        self._carry = b""
+        # Text from the begin of an event on that does not end in it yet.
+        self._carry: list[bytes] = []
+        self._carry_bytes = self._tried_bytes = 0
         self._tail: list[bytes] = []
         self._tail_bytes = 0
         self._closed = False
@@ -168,6 +170,11 @@ class _Reading:
             if count and tried and filled < 2 * tried and filled < _MOST_HEAD_BYTES:
                 continue
             complete = not count or filled >= _MOST_HEAD_BYTES
+            if complete and not memory[:filled].tobytes().strip() and self._oddities.counts:
+                raise DashboardError(
+                    "The compressed file is damaged at its start: nothing of it can be unpacked.",
+                    "Copy it again from where it was written.",
+                )
             at = find_events(memory[:filled].tobytes(), complete, self._outline)
             if at is not None:
                 return memory, at - 1, filled
@@ -211,19 +218,26 @@ class _Reading:
     def _use(self, chunk: _Chunk, scanned: Future[ScanResult]) -> None:
         if self._carry:
             scanned.cancel()
-            whole = np.frombuffer(self._carry + chunk.buffer.tobytes(), np.uint8)
-            chunk = _Chunk(whole, chunk.base - len(self._carry), chunk.last, 0, whole)
+            # Twice as much before each new try: one event without an end costs no squared time.
+            if not chunk.last and self._carry_bytes + chunk.end < 2 * self._tried_bytes:
+                self._carry.append(chunk.text(0, chunk.end))
+                self._carry_bytes += chunk.end
+                return
+            whole = np.frombuffer(b"".join((*self._carry, chunk.buffer.tobytes())), np.uint8)
+            chunk = _Chunk(whole, chunk.base - self._carry_bytes, chunk.last, 0, whole)
             result = _scan(chunk)
         else:
             result = scanned.result()
         self._add(chunk, result)
         if result.reason == Reason.CLOSED:
             self._closed = True
-            self._carry = b""
+            self._carry = []
             self._keep_tail(chunk.text(result.stopped, chunk.end))
         else:
-            self._carry = chunk.text(result.stopped, chunk.end)
-            if chunk.last and self._carry.strip():
+            rest = chunk.text(result.stopped, chunk.end)
+            self._carry = [rest] if rest else []
+            self._carry_bytes = self._tried_bytes = len(rest)
+            if chunk.last and rest.strip():
                 self._oddities.add("cut_event", chunk.base + result.stopped)
 
     def _add(self, chunk: _Chunk, result: ScanResult) -> None:

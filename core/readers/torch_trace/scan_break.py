@@ -105,8 +105,11 @@ def _closes_array(text: Text, i: int) -> bool:
 
 
 @compiled_part
-def _cut(text: Text, start: int) -> int:
-    """Returns the index behind the ``}`` before the next event or before the array's end, or ``OUT``."""
+def _cut(text: Text, start: int, last: bool) -> int:
+    """Returns the index behind the ``}`` before the next event or before the array's end, or ``OUT``.
+
+    Whether the array ends can only be told where all text behind is known.
+    """
     array_end = -1
     for i in range(start + 1, text.length):
         if text.data[i] == OPEN_OBJECT:
@@ -119,7 +122,7 @@ def _cut(text: Text, start: int) -> int:
             brace = _last_before(text, i, start)
             if brace > start and text.data[brace] == CLOSE_OBJECT and _closes_array(text, i):
                 array_end = brace + 1
-    return array_end if array_end >= 0 else OUT
+    return array_end if last and array_end >= 0 else OUT
 
 
 @compiled_part
@@ -184,16 +187,17 @@ def _step(byte: int, opening: int, closing: int) -> int:
 
 
 @compiled_part
-def broken_end(text: Text, start: int) -> int:
+def broken_end(text: Text, start: int, last: bool) -> int:
     """Returns the index behind the broken event that begins at ``start``, ``OUT`` if no end is in sight.
 
     Where its brackets and quotes still add up it ends with them, otherwise
-    before the next event or before the array's end.
+    before the next event or before the array's end. ``last``: nothing follows this text; otherwise the
+    answer is the one that all of it would give, or ``OUT``.
     """
     end = _balanced(text, start)
-    if end >= 0:
+    if end >= 0 or (end == OUT and not last):
         return end
-    return _cut(text, start)
+    return _cut(text, start, last)
 
 
 @compiled_entry

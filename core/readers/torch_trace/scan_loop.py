@@ -191,7 +191,7 @@ def _event_end(text: Text, i: int, read: int, last: bool) -> int:
     """Returns the index behind an event that was not read, for the reason ``read``; ``OUT``: more text."""
     if read == OUT and not last:
         return OUT
-    end = broken_end(text, i)
+    end = broken_end(text, i, last)
     if end == OUT and last and read == BAD:
         return text.length
     return end

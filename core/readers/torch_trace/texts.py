@@ -33,7 +33,8 @@ def decode_text(raw: bytes) -> tuple[str, tuple[str, ...]]:
     """
     if raw[:1] in (b"[", b"{") and b"\n" in raw:
         with contextlib.suppress(ValueError, RecursionError):
-            return json.dumps(json.loads(raw), ensure_ascii=False, separators=(",", ":")), ()
+            text = json.dumps(json.loads(raw), ensure_ascii=False, separators=(",", ":"))
+            return without_surrogates(text), (BAD_UTF8,) if _SURROGATE.search(text) else ()
     codes: list[str] = []
     try:
         text = raw.decode("utf-8")
@@ -46,7 +47,7 @@ def decode_text(raw: bytes) -> tuple[str, tuple[str, ...]]:
         if _LEGAL.fullmatch(text):
             text = json.loads(f'"{text}"', strict=False)
             if _SURROGATE.search(text):
-                text = _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
+                text = without_surrogates(text)
                 codes.append(BAD_UTF8)
         else:
             text = text.replace('\\"', '"')
@@ -56,4 +57,17 @@ def decode_text(raw: bytes) -> tuple[str, tuple[str, ...]]:
 
 def encode_text(text: str) -> bytes:
     """Returns a text as it would stand between quotes; ``decode_text`` gives it back."""
-    return json.dumps(text, ensure_ascii=False)[1:-1].encode("utf-8", "replace")
+    return json.dumps(without_surrogates(text), ensure_ascii=False)[1:-1].encode("utf-8")
+
+
+def without_surrogates(text: str) -> str:
+    """Returns a text in which halves of surrogate pairs, which no file can hold, are U+FFFD."""
+    return _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def json_text(value: object) -> str:
+    """Returns the compact JSON of what was read; fractions are ``Decimal``. What nests too deeply is dots."""
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    except RecursionError:
+        return "\N{HORIZONTAL ELLIPSIS}"

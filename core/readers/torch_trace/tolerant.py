@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, Final
 
 from core.readers.torch_trace.texts import decode_text
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 _MOST_DEPTH: Final = 64
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
-_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?(?=[\s,\]}]|$)")
+_NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?(?=[\s,\]}]|$)")
+_MOST_DIGITS: Final = 4000
+"""Python refuses to read integers with more than 4,300."""
 _WORD: Final = re.compile(r"[^\s,\]}\"{\[:]+")
 _ABSENT_WORDS: Final = frozenset(
     (
@@ -60,7 +62,7 @@ def read_value(data: bytes, offset: int, oddities: Oddities) -> Any:
 
     try:
         return json.loads(data.decode("utf-8"), parse_float=Decimal, parse_constant=no_number)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError, InvalidOperation):
         pass
     repairs: list[tuple[str, int, str]] = []
     # surrogateescape keeps bad bytes apart until the text of each string is decoded
@@ -109,7 +111,7 @@ class _Parser:
         number = _NUMBER.match(self._text, self._at)
         if number is not None:
             self._at = number.end()
-            return Decimal(number[0]) if number[1] or number[2] else int(number[0])
+            return self._number(number[0], whole=not (number[1] or number[2]))
         match = _WORD.match(self._text, self._at)
         if match is None:
             raise NotReadableError
@@ -122,6 +124,16 @@ class _Parser:
         self._note("not_a_number", word)
         self._at = match.end()
         return None
+
+    def _number(self, digits: str, *, whole: bool) -> int | Decimal | None:
+        if whole and len(digits) < _MOST_DIGITS:
+            return int(digits)
+        try:
+            return Decimal(digits)
+        except InvalidOperation:
+            # Its exponent is beyond all bounds.
+            self._note("not_a_number", digits)
+            return None
 
     def _string(self, followers: str) -> str:
         """Reads up to the first quote that one of ``followers`` follows; earlier ones belong to the text."""
