@@ -103,7 +103,8 @@ def _from_frames(trace: Trace, nesting: Nesting, frames: Bool) -> ModuleTree:
     outer = np.where(outer_row == NO_ROW, NO_ROW, around[outer_row])
     node = np.full(len(slices), NO_ROW, np.int32)
     names: list[str] = []
-    parents: list[Int32] = []
+    # Frames whose times are impossible have no place: there may be nodes of none.
+    parents = [np.empty(0, np.int32)]
     # Level by level: there are few levels, and may be many frames.
     here = outer == NO_ROW
     while here.any():
