@@ -10,10 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.compiled import compiled
 from core.tables.columns import MISSING, NO_ROW
 from core.tables.timeline import MOST_COLOURS, TimelineIndex, TimelineMarks
+
+Uint64 = NDArray[np.uint64]
 
 if TYPE_CHECKING:
     from core.tables.columns import Bool, Int32, Int64, Uint8
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 
 LEAST_BLOCK: Final = 8
 OVERVIEW_BINS: Final = 4096
+PACKED_LIMIT_NS: Final = 2**28
+UNPACKED: Final = np.uint64(2**64 - 1)
 _LONGEST_SORTED_RUN: Final = 64
 _LAST_NS: Final = 2**63 - 1
 
@@ -53,6 +58,7 @@ def build_timeline(
     block_first = _firsts(-(np.diff(rows.row_first) // -block_size))
     note_first = _firsts(-(np.diff(block_first) // -2))
     block_start_ns = np.empty(int(block_first[-1]), np.int64)
+    block_slices = np.zeros((len(block_start_ns), block_size), np.uint64)
     note_busy_ns = np.empty((int(note_first[-1]), colour_count), np.int64)
     _note(
         columns.start_ns,
@@ -65,6 +71,7 @@ def build_timeline(
         note_first,
         note_busy_ns,
     )
+    _pack(columns.start_ns, columns.end_ns, columns.colour, rows.row_first, block_first, block_slices)
     zero = np.flatnonzero(columns.start_ns == columns.end_ns)
     first_ns, last_ns = _extent(columns, marks)
     return TimelineIndex(
@@ -82,6 +89,7 @@ def build_timeline(
         slice_row=rows.slice_row,
         block_first=block_first,
         block_start_ns=block_start_ns,
+        block_slices=block_slices,
         note_first=note_first,
         note_busy_ns=note_busy_ns.astype(np.uint32) if note_busy_ns.max(initial=0) < 2**32 else note_busy_ns,
         tick_first=np.searchsorted(zero, rows.row_first).astype(np.int64),
@@ -362,6 +370,32 @@ def _note(  # noqa: PLR0913, PLR0917  (a compiled loop takes arrays, no objects)
                 busy[colour[place]] += end_ns[place] - start_ns[place]
             if block % 2 == 0:
                 note_busy_ns[note_first[row] + block // 2] = busy
+
+
+@compiled
+def _pack(  # noqa: PLR0913, PLR0917  (a compiled loop takes arrays, no objects)
+    start_ns: Int64,
+    end_ns: Int64,
+    colour: Uint8,
+    row_first: Int64,
+    block_first: Int64,
+    block_slices: Uint64,
+) -> None:
+    """Puts each slice into one word: start since the block's (28 bits), duration (28), colour (8).
+
+    A block with a slice that does not fit holds nothing but ``UNPACKED``. Places
+    behind a row's last slice are 0, a slice without length.
+    """
+    size = block_slices.shape[1]
+    for row in range(len(row_first) - 1):
+        for block in range(block_first[row], block_first[row + 1]):
+            begin = row_first[row] + (block - block_first[row]) * size
+            for place in range(begin, min(begin + size, row_first[row + 1])):
+                offset, duration = start_ns[place] - start_ns[begin], end_ns[place] - start_ns[place]
+                if offset >= PACKED_LIMIT_NS or duration >= PACKED_LIMIT_NS:
+                    block_slices[block] = UNPACKED
+                    break
+                block_slices[block, place - begin] = (offset << 36) | (duration << 8) | colour[place]
 
 
 @compiled

@@ -8,14 +8,12 @@ several the one with the lowest number.
 
 from __future__ import annotations
 
-import os
-import threading
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from core.analyses.timeline_index import edges_ns
+from core.analyses.timeline_index import PACKED_LIMIT_NS, UNPACKED, edges_ns
 from core.compiled import compiled
 from core.tables.columns import NO_ROW
 from core.tables.timeline import IDLE
@@ -23,10 +21,10 @@ from core.tables.timeline import IDLE
 _FEW_A_PIXEL = 4
 """Slices a pixel, on average over a row, up to which they are walked through."""
 
-_MOST_THREADS = 4
-_ROWS_A_THREAD = 8
+_DURATION_BITS = PACKED_LIMIT_NS - 1
 
 Uint32 = NDArray[np.uint32]
+Uint64 = NDArray[np.uint64]
 
 if TYPE_CHECKING:
     from core.tables.columns import Float64, Int64, Uint8
@@ -55,28 +53,6 @@ def raster(
     edges = _pixel_edges(start_ns, end_ns, width_px)
     colour = np.empty((len(rows), width_px), np.uint8)
     busy_ns = np.empty((len(rows), width_px), np.int64)
-    parts = _parts(index, len(rows), end_ns - start_ns, width_px)
-    others = [
-        threading.Thread(target=_raster_rows, args=(index, rows[part], edges, colour[part], busy_ns[part]))
-        for part in parts[1:]
-    ]
-    for other in others:
-        other.start()
-    _raster_rows(index, rows[parts[0]], edges, colour[parts[0]], busy_ns[parts[0]])
-    for other in others:
-        other.join()
-    return colour, busy_ns
-
-
-def _parts(index: TimelineIndex, row_count: int, span_ns: int, width_px: int) -> list[slice]:
-    """Rows that are drawn at the same time, on several processors where much has to be read."""
-    shown = len(index) * min(1.0, span_ns / (index.end_of_all_ns - index.start_of_all_ns))
-    most = min(_MOST_THREADS, os.cpu_count() or 1, row_count // _ROWS_A_THREAD)
-    count = most if most > 1 and shown > _FEW_A_PIXEL * row_count * width_px else 1
-    return [slice(row_count * part // count, row_count * (part + 1) // count) for part in range(count)]
-
-
-def _raster_rows(index: TimelineIndex, rows: Int64, edges: Int64, colour: Uint8, busy_ns: Int64) -> None:
     _raster(
         index.start_ns,
         index.end_ns,
@@ -84,7 +60,7 @@ def _raster_rows(index: TimelineIndex, rows: Int64, edges: Int64, colour: Uint8,
         index.row_first,
         index.block_first,
         index.block_start_ns,
-        index.block_size,
+        index.block_slices,
         index.note_first,
         index.note_busy_ns,
         rows,
@@ -92,6 +68,7 @@ def _raster_rows(index: TimelineIndex, rows: Int64, edges: Int64, colour: Uint8,
         colour,
         busy_ns,
     )
+    return colour, busy_ns
 
 
 def ticks(index: TimelineIndex, rows: Int64, start_ns: int, end_ns: int, width_px: int) -> Uint8:
@@ -254,7 +231,7 @@ def _raster(  # noqa: PLR0913, PLR0917  (a compiled loop takes arrays, no object
     row_first: Int64,
     block_first: Int64,
     block_start_ns: Int64,
-    block_size: int,
+    block_slices: Uint64,
     note_first: Int64,
     note_busy_ns: Int64 | Uint32,
     rows: Int64,
@@ -279,36 +256,36 @@ def _raster(  # noqa: PLR0913, PLR0917  (a compiled loop takes arrays, no object
         for edge in range(len(edges)):
             block = _block_before(block_start_ns, block, block_first[row + 1], edges[edge])
             blocks[edge] = block - block_first[row]
-        starts, ends, colours = start_ns[first:last], end_ns[first:last], slice_colour[first:last]
+        part = slice(block_first[row], block_first[row + 1])
         notes = note_busy_ns[note_first[row] : note_first[row + 1]]
-        _touch(starts, ends, colours, notes, blocks, block_size, until)
-        _busy_until(starts, ends, colours, notes, blocks, block_size, edges, until)
+        _touch(block_slices[part], notes, blocks, until)
+        _busy_until(
+            start_ns[first:last],
+            end_ns[first:last],
+            slice_colour[first:last],
+            block_start_ns[part],
+            block_slices[part],
+            notes,
+            blocks,
+            edges,
+            until,
+        )
         _differences(until, colour[number], busy_ns[number])
 
 
 @compiled
-def _touch(  # noqa: PLR0913, PLR0917  (a compiled loop takes arrays, no objects)
-    start_ns: Int64,
-    end_ns: Int64,
-    colour: Uint8,
-    notes: Int64 | Uint32,
-    blocks: Int64,
-    block_size: int,
-    until: Int64,
-) -> None:
+def _touch(block_slices: Uint64, notes: Int64 | Uint32, blocks: Int64, until: Int64) -> None:
     """Reads a little of all that ``_busy_until`` is going to read.
 
     These reads wait for main memory together, those of ``_busy_until`` would wait
     one after the other; both loops take a third less than the second alone. The
     sums go where they will be overwritten, so that the compiler keeps the loop.
     """
-    final = notes.shape[1] - 1
+    last, final = block_slices.shape[1] - 1, notes.shape[1] - 1
     for edge in range(len(blocks)):
-        place = blocks[edge] * block_size
-        last = min(place + block_size, len(start_ns)) - 1
-        note = blocks[edge] // 2
-        read = start_ns[place] + start_ns[last] + end_ns[place] + end_ns[last] + colour[place]
-        until[edge, 0] = read + notes[note, 0] + notes[note, final // 2] + notes[note, final]
+        block, note = blocks[edge], blocks[edge] // 2
+        read = np.int64(block_slices[block, 0] & 255) + np.int64(block_slices[block, last] & 255)
+        until[edge, 0] = read + notes[note, 0] + notes[note, final]
 
 
 @compiled
@@ -316,9 +293,10 @@ def _busy_until(  # noqa: PLR0913, PLR0917  (a compiled loop takes arrays, no ob
     start_ns: Int64,
     end_ns: Int64,
     colour: Uint8,
+    block_start_ns: Int64,
+    block_slices: Uint64,
     notes: Int64 | Uint32,
     blocks: Int64,
-    block_size: int,
     edges: Int64,
     until: Int64,
 ) -> None:
@@ -332,20 +310,30 @@ def _busy_until(  # noqa: PLR0913, PLR0917  (a compiled loop takes arrays, no ob
         start_ns: (n,) int64, of the row.
         end_ns: (n,) int64, of the row.
         colour: (n,) uint8, of the row.
+        block_start_ns: (blocks,) int64, of the row.
+        block_slices: (blocks, size) uint64, of the row.
         notes: (notes, colours), of the row.
         blocks: (edges,) int64, the last block that begins before each edge.
-        block_size: Slices of a block.
         edges: (edges,) int64.
         until: (edges, colours) int64, is filled.
     """
+    size = block_slices.shape[1]
     for edge in range(len(edges)):
+        block = blocks[edge]
         for each in range(notes.shape[1]):
-            until[edge, each] = notes[blocks[edge] // 2, each]
-        whole = 1 - blocks[edge] % 2
-        place = blocks[edge] * block_size
-        for at in range(place, min(place + block_size, len(start_ns))):
-            part = max(min(end_ns[at], edges[edge]) - start_ns[at], 0)
-            until[edge, colour[at]] += part - whole * (end_ns[at] - start_ns[at])
+            until[edge, each] = notes[block // 2, each]
+        whole = 1 - block % 2
+        if block_slices[block, 0] == UNPACKED:
+            for at in range(block * size, min(block * size + size, len(start_ns))):
+                part = max(min(end_ns[at], edges[edge]) - start_ns[at], 0)
+                until[edge, colour[at]] += part - whole * (end_ns[at] - start_ns[at])
+            continue
+        inside = edges[edge] - block_start_ns[block]
+        for at in range(size):
+            word = block_slices[block, at]
+            offset, duration = np.int64(word >> 36), np.int64((word >> 8) & _DURATION_BITS)
+            part = max(min(offset + duration, inside) - offset, 0)
+            until[edge, np.int64(word & 255)] += part - whole * duration
 
 
 @compiled

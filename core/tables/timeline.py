@@ -131,6 +131,9 @@ class TimelineIndex:
         slice_row: (n,) int32, row of ``TimelineSlices``.
         block_first: (rows + 1,) int64, blocks of a row.
         block_start_ns: (blocks,) int64, start of the block's first slice.
+        block_slices: (blocks, block_size) uint64, its slices once more, each in one word, because
+            reading them is what a crowded picture waits for: start since the block's << 36, duration << 8,
+            colour. All bits are set in blocks with a slice that does not fit.
         note_first: (rows + 1,) int64, notes of a row, one for each two blocks.
         note_busy_ns: (notes, colour_count), busy time of the row up to the end of the pair's first block;
             uint32 if that holds all of them, because half as much has to be read then, else int64.
@@ -158,6 +161,7 @@ class TimelineIndex:
     slice_row: Int32
     block_first: Int64
     block_start_ns: Int64
+    block_slices: NDArray[np.uint64]
     note_first: Int64
     note_busy_ns: Int64 | NDArray[np.uint32]
     tick_first: Int64
@@ -179,7 +183,11 @@ class TimelineIndex:
         freeze_columns(
             self, {"start_ns": np.int64, "end_ns": np.int64, "colour": np.uint8, "slice_row": np.int32}
         )
-        freeze_columns(self, {"block_start_ns": np.int64})
+        freeze_columns(
+            self,
+            {"block_start_ns": np.int64, "block_slices": np.uint64},
+            {"block_slices": self.block_size},
+        )
         noted = np.uint32 if self.note_busy_ns.dtype == np.uint32 else np.int64
         freeze_columns(self, {"note_busy_ns": noted}, {"note_busy_ns": self.colour_count})
         freeze_columns(self, {"tick_ns": np.int64, "tick_colour": np.uint8})

@@ -301,9 +301,10 @@ def _paint_bar(  # noqa: PLR0913, PLR0917  (a compiled loop takes arrays, no obj
     columns = np.flatnonzero(kinds)
     for y in range(first, last):
         down = (y - top) // cell
-        for column in columns:
-            if _inked(kinds[column], column // cell, down):
-                pixels[y, column] = ink[colour[column], level[column]]
+        for place in range(len(columns)):
+            x = columns[place]
+            if _inked(kinds[x], x // cell, down):
+                pixels[y, x] = ink[colour[x], level[x]]
 
 
 @compiled

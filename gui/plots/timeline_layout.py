@@ -121,13 +121,6 @@ class TimelineLayout:
     height: int = 0
     tops: tuple[int, ...] = field(default=(), repr=False)
 
-    def strip_at(self, y: float) -> Strip | None:
-        """The strip at a height among those that scroll."""
-        place = bisect_right(self.tops, y) - 1
-        if place < 0 or y >= self.height:
-            return None
-        return self.strips[place]
-
     def between(self, top: float, bottom: float) -> tuple[Strip, ...]:
         """Strips of which something lies between two heights."""
         first = max(0, bisect_right(self.tops, top) - 1)
@@ -142,10 +135,6 @@ class TimelineLayout:
             if strip.kind == "lane" and strip.number == lane:
                 return strip
         return None
-
-    def head_of_group(self, group: int) -> Strip | None:
-        """The head of a group."""
-        return next((each for each in self.strips if each.kind == "group" and each.number == group), None)
 
 
 def lay_out(index: TimelineIndex, counters: tuple[CounterLane, ...], choice: LayoutChoice) -> TimelineLayout:

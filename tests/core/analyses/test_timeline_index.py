@@ -191,6 +191,21 @@ def test_hours_of_busy_time_are_as_exact_as_seconds() -> None:
         assert (colour[0].tolist(), busy_ns[0].tolist()) == brute(index, 0, edges)
 
 
+def test_slices_around_the_limit_of_a_packed_word_are_exact() -> None:
+    limit = 2**28
+    lengths = [limit - 1, limit, limit + 1, 1, 0, 5, 3, 2 * limit, 9, 9, 9, 9, 9, 9, limit - 2, 1] * 12
+    rows, at = [], -7
+    for number, length in enumerate(lengths):
+        rows.append((at, length, 0, number % 3))
+        at += length + number % 2
+    index = index_of(*rows)
+    start, end = index.start_of_all_ns - 5, index.end_of_all_ns + 9
+    for width in (1, 2, 5, 11):
+        edges = [start + (end - start) * number // width for number in range(width + 1)]
+        colour, busy_ns = raster(index, np.arange(1), start, end, width)
+        assert (colour[0].tolist(), busy_ns[0].tolist()) == brute(index, 0, edges)
+
+
 def test_one_busy_nanosecond_in_a_second_is_not_idle() -> None:
     index = index_of((0, 1, 0, 2), (10**9 - 1, 1, 0, 1))
     colour, busy_ns = raster(index, np.arange(1), 0, 10**9, 10)
@@ -198,7 +213,7 @@ def test_one_busy_nanosecond_in_a_second_is_not_idle() -> None:
     assert busy_ns[0].tolist() == [1, *[0] * 8, 1]
 
 
-def test_many_rows_drawn_at_once_are_the_same_as_one_by_one() -> None:
+def test_crowded_rows_drawn_together_are_the_same_as_one_by_one() -> None:
     slices = random_slices(9, 60_000, 40, 12)
     index = build_timeline(slices, tuple(LaneFacts(str(n)) for n in range(40)), (GroupFacts("all"),))
     rows = np.arange(index.row_count)
