@@ -56,8 +56,9 @@ def ranks_line(snapshot: RunSnapshot) -> str:
 
 
 def problem_count(snapshot: RunSnapshot) -> tuple[int, str]:
-    """(how many alerts and reading problems, the worst level among them)."""
+    """(how many alerts, failed captures and reading problems, the worst level among them)."""
     levels = [alert.level for alert in snapshot.alerts if alert.level != "info"]
+    levels += ["error" for capture in snapshot.captures if capture.state == "failed"]
     count = len(levels) + len(snapshot.problems)
     if "error" in levels:
         return count, "error"

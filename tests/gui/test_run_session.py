@@ -11,7 +11,9 @@ import pytest
 
 from core.runs.job import JobSpec
 from core.runs.manifest import write_manifest
+from core.runs.snapshot import Capture
 from core.telemetry.events import Loss, RankStarted, Step
+from gui.models.problems import rows_of
 from gui.run_session import RunSession
 from gui.run_words import job_line, job_state, problem_count, ranks_line
 
@@ -90,6 +92,10 @@ def test_a_run_is_followed_while_it_grows(
     assert job_line(snapshot) == ("tiny running", "ok")
     assert ranks_line(snapshot) == "2 of 2 ranks alive"
     assert problem_count(snapshot) == (0, "none")
+    failed = Capture(request="r", what="trace", rank=0, state="failed", message="no step came")
+    with_failure = replace(snapshot, captures=(failed, replace(failed, rank=1, state="ready", file="f")))
+    shown = [row for row in rows_of(with_failure) if row.level in ("warn", "error")]
+    assert problem_count(with_failure) == (len(shown), "error"), "status bar and tab name one count"
     session.detach()
     assert (session.folder, session.snapshot, session.running) == (None, None, False)
 
