@@ -27,13 +27,12 @@ class GpuTrack:
 
     Attributes:
         gpus: Newest reading of each GPU and slice.
-        unavailable: Why there is none, "" if there may be.
+        unavailable: Why there is none and what to do, "" if there may be.
     """
 
     def __init__(self, created_ns: int, curves: Curves) -> None:
         self.gpus: tuple[GpuReading, ...] = ()
         self.unavailable = ""
-        self.hint = ""
         self._created_ns = created_ns
         self._curves = curves
         self._lost: dict[str, Alert] = {}
@@ -51,7 +50,7 @@ class GpuTrack:
             case GpuSample():
                 self._take_sample(event, ranks, visible)
             case GpusUnavailable():
-                self.unavailable, self.hint = event.reason, event.hint
+                self.unavailable = f"{event.reason} {event.hint}".strip()
             case GpuNote():
                 self._notes.setdefault(event.message, event.t_ns)
 

@@ -51,7 +51,6 @@ class RankTrack:
         device_uuid: Of its GPU, if the agent could tell.
         captures: By request, the newest state of each.
         problems: The agent's own, message -> count.
-        missing_hooks: Places in torch that the agent found no hook for.
     """
 
     def __init__(
@@ -64,7 +63,6 @@ class RankTrack:
         self.device_uuid: str | None = None
         self.captures: dict[str, Capture] = {}
         self.problems: dict[str, int] = {}
-        self.missing_hooks: tuple[str, ...] = ()
         self.ended_ns: int | None = None
         self.exit_code: int | None = None
         self.error: RaisedError | None = None
@@ -125,7 +123,6 @@ class RankTrack:
                 self._take_start(event)
             case TorchReady():
                 self.device, self.device_uuid = event.device, event.device_uuid
-                self.missing_hooks = tuple(event.missing_hooks)
                 self.progress_ns = event.t_ns
             case RankException():
                 self._take_exception(event)
@@ -308,11 +305,6 @@ class RankTrack:
     def alloc_retries(self) -> int:
         """Times that the allocator had to give memory back to the device to go on."""
         return (self._step.alloc_retries or 0) if self._step is not None else 0
-
-    @property
-    def ooms(self) -> int:
-        """Allocations that failed."""
-        return (self._step.ooms or 0) if self._step is not None else 0
 
     @property
     def last_step(self) -> int | None:

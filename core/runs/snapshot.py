@@ -154,7 +154,7 @@ class RunSnapshot:
         headline: One line on the state: what it does, or what went wrong.
         series: By name of ``SERIES``, then by global rank; empty ones absent.
         gpus: Newest reading of each GPU, () if there is none.
-        gpus_unavailable: Why there is none, "" if there is.
+        gpus_unavailable: Why there is none and what to do, "" if there is.
         problems: All that was skipped or repaired while reading, counted.
     """
 

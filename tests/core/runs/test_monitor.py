@@ -621,10 +621,10 @@ def test_where_a_rank_computes(
 
 def test_why_there_are_no_gpu_figures(run: Run) -> None:
     """Cases M04 and M05."""
-    run.write(run.folder.gpus_path, wire.GpusUnavailable, reason="NVML is not installed", hint="")
+    run.write(run.folder.gpus_path, wire.GpusUnavailable, reason="No driver.", hint="Install it.")
     snapshot = run.monitor().poll()
     assert snapshot.gpus == ()
-    assert snapshot.gpus_unavailable == "NVML is not installed"
+    assert snapshot.gpus_unavailable == "No driver. Install it."
 
 
 def test_lines_of_all_ranks_are_numbered_in_one_count(run: Run) -> None:
