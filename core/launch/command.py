@@ -137,6 +137,11 @@ def job_environment(spec: JobSpec, base_environment: Mapping[str, str]) -> dict[
     return environment
 
 
+def names_a_secret(variable: str) -> bool:
+    """Tells whether the value of a variable is one to keep to oneself, by its name."""
+    return _SECRET.search(variable) is not None
+
+
 def _torchrun(python_version: str) -> tuple[str, ...]:
     """Returns the arguments that start torchrun without the working folder on its path.
 
@@ -155,7 +160,7 @@ def _version(text: str) -> tuple[int, int]:
 
 def _shown(environment: Mapping[str, str], spec: JobSpec) -> dict[str, str]:
     return {
-        name: HIDDEN if _SECRET.search(name) else value
+        name: HIDDEN if names_a_secret(name) else value
         for name, value in sorted(environment.items())
         if name in spec.environment or _SHOWN.fullmatch(name)
     }

@@ -14,11 +14,12 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path, PurePath
 from typing import Any, Literal
 
-from core.errors import FieldError
-from core.launch.command import build_launch
+from core.errors import DashboardError, FieldError
+from core.launch.command import build_launch, names_a_secret
 from core.launch.presets import PRESETS
 from core.runs.job import MOST_RANKS, CapturePlan, DeviceKind, JobSpec
 from core.runs.store import RunFolder
+from core.telemetry.loss_text import compile_pattern
 from core.units import format_count
 
 Kind = Literal["preset", "script", "module"]
@@ -27,7 +28,6 @@ ArgumentStyle = Literal["shell", "lines"]
 PREVIEW_FOLDER = "RUN"
 """Stands for the run folder in the previewed command: it has no name before the launch."""
 
-_SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH", re.IGNORECASE)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MODULE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
 
@@ -213,17 +213,9 @@ def _loss_rule(text: str) -> str | None:
     if not text.strip():
         return None
     try:
-        rule = re.compile(text)
-    except re.error as error:
-        raise FieldError(
-            "loss_rule", f"The loss rule is no regular expression: {error}.", "Correct it or leave it empty."
-        ) from error
-    if rule.groups < 1:
-        raise FieldError(
-            "loss_rule",
-            "The loss rule has no group that is the number.",
-            r"Put brackets around the number, as in loss=([0-9.]+).",
-        )
+        compile_pattern(text)
+    except DashboardError as error:
+        raise FieldError("loss_rule", error.message, error.hint) from error
     return text
 
 
@@ -267,7 +259,7 @@ def draft_for_script(draft: JobDraft, path: str) -> JobDraft:
 
 def to_json(draft: JobDraft) -> str:
     """For the settings file; values of variables that look like secrets are left out."""
-    kept = tuple((name, "" if _SECRET.search(name) else value) for name, value in draft.environment)
+    kept = tuple((name, "" if names_a_secret(name) else value) for name, value in draft.environment)
     return json.dumps(asdict(replace(draft, environment=kept)))
 
 
