@@ -1,4 +1,4 @@
-"""The three ways to draw ranks into a plot: a line each, a band of all, a heat map row each.
+"""What draws ranks into a plot, and the layer that draws a line each; those for many are in ``many_ranks``.
 
 A layer works on the visible range only. It returns the curves to draw and what
 has to be written beside them (names at their ends, marks); fills and images it
@@ -31,10 +31,8 @@ if TYPE_CHECKING:
 LINE_WIDTH = 1.2
 SELECTED_WIDTH = 1.8
 _PALER_SHARE = 0.4
-_HEAT_BIN_PX = 4
 _SMOOTHING_WEIGHT = 0.95
 _MARK_PITCH_PX = 3
-_SMALLEST_FULL_SCALE_PCT = 5.0
 
 
 @dataclass(frozen=True, slots=True)

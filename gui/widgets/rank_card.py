@@ -197,8 +197,7 @@ def memory_words(memory: MemoryFigure) -> str:
     """What stands behind the figure."""
     if memory.resident:
         return "GiB resident"
-    peak = "" if memory.peak_bytes is None else f", peak {gib(memory.peak_bytes)}"
-    return f"GiB allocated{peak}" if not peak else f"GiB{peak}"
+    return "GiB allocated" if memory.peak_bytes is None else f"GiB, peak {gib(memory.peak_bytes)}"
 
 
 def memory_tip(state: RankState, snapshot: RunSnapshot, memory: MemoryFigure) -> str:

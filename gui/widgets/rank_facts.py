@@ -76,7 +76,7 @@ class MemoryFigure:
 
     Attributes:
         figure_bytes: None is not measured.
-        words: Behind the figure: "GiB, peak 10.6", "GiB resident".
+        resident: It is the process' share of the host's memory, not what tensors hold.
         peak_bytes: None where there is no such figure.
         used_bytes, held_bytes, total_bytes: The meter's solid part, its paler
             part, and its whole.
