@@ -80,11 +80,12 @@ class Supervisor:
         self._launcher_identity: ProcessIdentity | None = None
         self._launcher_exit_code: int | None = None
         self._sampler: subprocess.Popen[bytes] | None = None
+        self._ends_sampler = False
         self._reaped: dict[int, int] = {}
         self._known: set[ProcessIdentity] = set()
         self._living: list[ProcessIdentity] = []
         self._ladder: ending.Ladder | None = None
-        self._signalled = False
+        self._stopped_launcher = False
         self._killed: set[int] = set()
         self._control = ControlReader(folder.control_path)
         self._asked: set[ending.Why] = set()
@@ -233,6 +234,10 @@ class Supervisor:
             if self._sampler is not None and pid == self._sampler.pid:
                 self._sampler.returncode = code
                 self._sampler = None
+                if code != 0 and not self._ends_sampler:
+                    # Its last figures would pass for those of now.
+                    how = outcome.describe_exit(code)
+                    self._recorder.say(f"GPU figures stand still from here on: sampler {how}.")
                 continue
             self._reaped[pid] = code
             if self._launcher is not None and pid == self._launcher.pid:
@@ -284,7 +289,9 @@ class Supervisor:
         sent = [process.pid for process in targets if processes.send_signal(process, rung.signal)]
         if not sent:
             return
-        self._signalled = True
+        if self._launcher_exit_code is None:
+            # A job whose torchrun has ended by itself is over: who stops it then only clears up.
+            self._stopped_launcher = True
         if rung.signal == signal.SIGKILL:
             self._killed.update(sent)
         self._recorder.write(SignalSent, signal=rung.signal.name, pids=sent, why=why)
@@ -339,7 +346,7 @@ class Supervisor:
             self._recorder.retry()
 
     def _final_status(self) -> Status:
-        stopped = bool(self._asked) and (self._signalled or self._launcher is None)
+        stopped = bool(self._asked) and (self._stopped_launcher or self._launcher is None)
         if stopped and (self._launcher_exit_code != 0 or self._killed):
             return "stopped"
         return "done" if self._launcher_exit_code == 0 else "failed"
@@ -367,6 +374,7 @@ class Supervisor:
         if sampler is None:
             return
         limit_s = time.monotonic() + _SAMPLER_LIMIT_S
+        self._ends_sampler = True
         # Not Popen.kill, which would wait for it behind _reap's back.
         os.kill(sampler.pid, signal.SIGKILL)
         while self._sampler is not None and time.monotonic() < limit_s:

@@ -229,6 +229,19 @@ def test_killed_torchrun_leaves_no_orphan(lab: Lab) -> None:
     assert {event["why"] for event in events(folder, "signal")} == {"orphans"}
 
 
+def test_a_stop_that_comes_after_the_failure_does_not_hide_it(lab: Lab) -> None:
+    folder = lab.launch("late", STUBBORN)
+    known = lab.pids("late")
+    launcher = folder.read().launcher
+    assert launcher is not None
+    assert processes.send_signal(launcher, signal.SIGKILL)
+    until(lambda: events(folder, "signal"), "clean-up of the ranks that outlive torchrun")
+    request_stop(folder)
+    manifest = ended(folder)
+    assert alive(known) == []
+    assert (manifest.status, manifest.summary.partition(" (")[0]) == ("failed", "torchrun killed by signal 9")
+
+
 KILLED = WORKER + REPORT + "os.kill(os.getpid(), 9) if os.environ['RANK'] == '1' else time.sleep(600)\n"
 
 
@@ -503,6 +516,26 @@ def samplers(folder: RunFolder) -> list[ProcessIdentity]:
         process
         for process in processes.descendants(supervisor.pid)
         if b"_sample-gpus" in Path(f"/proc/{process.pid}/cmdline").read_bytes()
+    ]
+
+
+def test_a_gpu_sampler_that_dies_is_missed(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its last figures would look like those of now. That it is ended with the job is no news."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "tests" / "helpers" / "fake_nvml"))
+    monkeypatch.setenv("FAKE_NVML", "ok")
+    folders = [launch(replace(lab.job(name, SLEEP, 1), device="cuda"), lab.store) for name in ("a", "b")]
+    for name in ("a", "b"):
+        lab.pids(name, ranks=1)
+    (victim,) = until(lambda: samplers(folders[0]), "the sampler")
+    assert processes.send_signal(victim, signal.SIGKILL)
+    until(lambda: events(folders[0], "supervisor_problem"), "a word on it")
+    for folder in folders:
+        request_stop(folder)
+        ended(folder)
+    said = [[event["message"] for event in events(folder, "supervisor_problem")] for folder in folders]
+    assert said == [
+        ["GPU figures stand still from here on: sampler killed by signal 9 (often out of memory)."],
+        [],
     ]
 
 
