@@ -84,7 +84,7 @@ class GpuTrack:
                 self._give(rank, own, x)
 
     def _give(self, rank: RankTrack, gpu: GpuReading, x: float) -> None:
-        rank.gpu_index = gpu.index
+        rank.gpu_index, rank.gpu_uuid = gpu.index, gpu.uuid
         rank.driver_bytes = _driver_bytes(rank.pid, gpu)
         links = [gpu.nvlink_rx_bytes_per_s, gpu.nvlink_tx_bytes_per_s]
         known_links = [rate for rate in links if rate is not None]

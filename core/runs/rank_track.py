@@ -96,6 +96,7 @@ class RankTrack:
         self._logged_peak_bytes: int | None = None
         self.driver_bytes: int | None = None
         self.gpu_index: int | None = None
+        self.gpu_uuid: str | None = None
 
     # --- records ---
 
@@ -349,6 +350,7 @@ class RankTrack:
             pid=self.pid,
             device=self.device,
             gpu_index=self.gpu_index,
+            gpu_uuid=self.gpu_uuid,
             step=self.last_step,
             loss=None if self._loss is None else self._loss[1],
             loss_step=None if self._loss is None else self._loss[0],

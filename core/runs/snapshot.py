@@ -50,7 +50,8 @@ class RankState:
 
     Attributes:
         driver_bytes: Memory that the driver counts for this process.
-        gpu_index: NVML index of the GPU that the rank computes on.
+        gpu_index: NVML index of the GPU that the rank computes on, or has a slice of.
+        gpu_uuid: Of that GPU or MIG slice.
         own_ns: Step time less the time the rank is known to have waited.
         last_sign_ns: Unix time of the newest record of any kind.
         first_sequence, last_sequence: Of the rank's file, to prove completeness.
@@ -62,6 +63,7 @@ class RankState:
     pid: int | None = None
     device: str | None = None
     gpu_index: int | None = None
+    gpu_uuid: str | None = None
     step: int | None = None
     loss: float | None = None
     loss_step: int | None = None

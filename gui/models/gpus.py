@@ -11,7 +11,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersisten
 from core.units import GB, NOT_MEASURED, gib
 
 if TYPE_CHECKING:
-    from core.runs.snapshot import RunSnapshot
+    from core.runs.snapshot import RankState, RunSnapshot
     from core.telemetry.events import GpuReading
 
 Index = QModelIndex | QPersistentModelIndex
@@ -205,10 +205,15 @@ def _why_missing(row: GpuRow, column: GpuColumn) -> str:
 
 def row_of(gpu: GpuReading, snapshot: RunSnapshot) -> GpuRow:
     """What a reading means for the run: which ranks are on it and whose memory it is."""
-    ranks = tuple(state.rank for state in snapshot.ranks if state.gpu_index == gpu.index)
+    ranks = tuple(state.rank for state in snapshot.ranks if _computes_on(state, gpu))
     mine = _mine_bytes(gpu, snapshot)
     others = None if mine is None or gpu.used_bytes is None else max(0, gpu.used_bytes - mine)
     return GpuRow(gpu=gpu, ranks=ranks, mine_bytes=mine, others_bytes=others)
+
+
+def _computes_on(state: RankState, gpu: GpuReading) -> bool:
+    """A rank is on its slice and on the GPU that this is cut from, not on the other slices."""
+    return state.gpu_index == gpu.index if gpu.slice_index is None else state.gpu_uuid == gpu.uuid
 
 
 def _mine_bytes(gpu: GpuReading, snapshot: RunSnapshot) -> int | None:

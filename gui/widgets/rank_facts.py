@@ -54,12 +54,21 @@ NO_OWN_WORK = "Not measured: nothing here tells waiting for other ranks from own
 
 
 def gpu_of(state: RankState, snapshot: RunSnapshot) -> GpuReading | None:
-    """Newest reading of the GPU that a rank computes on; None on CPU or without readings."""
+    """Newest reading of the GPU that a rank computes on; None on CPU or without readings.
+
+    Of a slice that of the whole GPU: only this one has clocks and power.
+    """
     if state.gpu_index is None:
         return None
     found = [gpu for gpu in snapshot.gpus if gpu.index == state.gpu_index]
     whole = [gpu for gpu in found if gpu.slice_index is None]
     return next(iter(whole or found), None)
+
+
+def _memory_total_bytes(state: RankState, snapshot: RunSnapshot) -> int | None:
+    """What the rank can fill: the memory of its GPU, or of its slice."""
+    own = next((gpu for gpu in snapshot.gpus if gpu.uuid == state.gpu_uuid), gpu_of(state, snapshot))
+    return None if own is None else own.total_bytes
 
 
 def device_words(state: RankState, snapshot: RunSnapshot) -> str:
@@ -93,14 +102,13 @@ class MemoryFigure:
 def memory_of(state: RankState, snapshot: RunSnapshot) -> MemoryFigure:
     """Allocated memory on an accelerator; on CPU it is resident memory and says so."""
     if state.allocated_bytes is not None or snapshot.manifest.job.device == "cuda":
-        gpu = gpu_of(state, snapshot)
         return MemoryFigure(
             figure_bytes=state.allocated_bytes,
             resident=False,
             peak_bytes=state.peak_bytes,
             used_bytes=state.allocated_bytes,
             held_bytes=state.reserved_bytes,
-            total_bytes=None if gpu is None else gpu.total_bytes,
+            total_bytes=_memory_total_bytes(state, snapshot),
         )
     return MemoryFigure(
         figure_bytes=state.resident_bytes,

@@ -11,10 +11,11 @@ from PySide6.QtGui import QGuiApplication
 
 from core.runs.snapshot import Alert, Capture
 from core.telemetry.events import GpuProcess
-from gui.models.gpus import COLUMNS
+from gui.models.gpus import COLUMNS, row_of
 from gui.models.problems import rows_of
 from gui.widgets.gpu_panel import GpuPanel
 from gui.widgets.problems_view import ProblemsView
+from gui.widgets.rank_facts import memory_of
 from tests.helpers.snapshots import CREATED_NS, GIB, cpu_snapshot, gpu, gpu_rank, run_snapshot
 
 if TYPE_CHECKING:
@@ -94,6 +95,20 @@ def test_slices_are_rows_of_their_own(qtbot: QtBot, theme: ThemeController) -> N
     assert cells(panel)["Utilization, %"] == "n/a"
     whole = panel_of(qtbot, theme, gpu(0, None, mig_enabled=True))
     assert "figures are of the whole GPU" in cells(whole)["GPU"]
+
+
+def test_a_rank_stands_at_its_own_slice_and_is_measured_against_it() -> None:
+    """Case M07: seven slices of one GPU share its number."""
+    whole = gpu(0, None, mig_enabled=True)
+    slices = [
+        gpu(0, None, uuid=f"MIG-{place}", slice_index=place, mig_enabled=True, total_bytes=10 * GIB)
+        for place in range(2)
+    ]
+    state = gpu_rank(0, gpu_uuid="MIG-1")
+    snapshot = run_snapshot([state], gpus=(whole, *slices))
+    assert [row_of(each, snapshot).ranks for each in snapshot.gpus] == [(0,), (), (0,)]
+    assert memory_of(state, snapshot).total_bytes == 10 * GIB
+    assert memory_of(gpu_rank(0), snapshot).total_bytes == 80 * GIB
 
 
 def test_a_gpu_that_stopped_answering_says_so(qtbot: QtBot, theme: ThemeController) -> None:

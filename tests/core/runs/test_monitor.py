@@ -619,6 +619,17 @@ def test_where_a_rank_computes(
     assert run.monitor().poll().ranks[0].gpu_index == expected
 
 
+def test_a_rank_on_a_slice_names_the_slice(tmp_path: Path) -> None:
+    run = Run(tmp_path, 1, device="cuda", environment={"CUDA_VISIBLE_DEVICES": "MIG-1"})
+    run.start(0, pid=1000)
+    run.record(0, wire.TorchReady, torch="2.13.0", device="cuda", device_uuid="GPU-1")
+    names = {"index": 0, "name": "H100 1g.10gb", "mig_enabled": True}
+    slices = [wire.GpuReading(uuid=f"MIG-{place}", slice_index=place, **names) for place in range(2)]
+    sample(run, gpu(0, mig_enabled=True), *slices)
+    rank = run.monitor().poll().ranks[0]
+    assert (rank.gpu_index, rank.gpu_uuid) == (0, "MIG-1")
+
+
 def test_why_there_are_no_gpu_figures(run: Run) -> None:
     """Cases M04 and M05."""
     run.write(run.folder.gpus_path, wire.GpusUnavailable, reason="No driver.", hint="Install it.")
