@@ -189,6 +189,34 @@ class MetricTable:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Instances:
+    """The values of one metric beside its own, in the order of the file. Columns (n,).
+
+    Attributes:
+        key: uint64, what each belongs to: an instruction's address, a small number, or for a time
+            series nanoseconds since the epoch; 0 where it is a text.
+        key_texts: Empty, or (n,) texts that the values belong to (opcodes), "" where it is a number.
+        number: float64, NaN if it is none.
+        integer: uint64, exact; 0 for a fraction.
+        is_time_series: Whether keys are moments.
+    """
+
+    key: NDArray[np.uint64]
+    key_texts: tuple[str, ...]
+    number: Float64
+    integer: NDArray[np.uint64]
+    is_time_series: bool
+
+    def __post_init__(self) -> None:
+        freeze_columns(self, {"key": np.uint64, "number": np.float64, "integer": np.uint64})
+        if len(self.key_texts) not in (0, len(self.key)):
+            raise ValueError(f"Instances: {len(self.key_texts)} texts of {len(self.key)} keys")
+
+    def __len__(self) -> int:
+        return len(self.key)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class NvtxTable:
     """NVTX ranges that were open at a launch, by ``launch_row``. Columns (n,).
 
@@ -342,7 +370,7 @@ class SourceFacts:
         reference: Launches name it. Not unique: the one whose functions hold the kernel is meant.
         sm_revision: Ten times the compute capability it was built for: 90, None.
         binary_bytes: Size of the cubin, 0 if it is not in the file.
-        sass_level: As stored.
+        sass_level: As stored, None.
         functions: Empty in reports before 2022.4.
         imported_files: Paths of the source files whose text is in the report.
         raw_begin, raw_bytes: Where its message lies in ``Report.raw``.
@@ -351,7 +379,7 @@ class SourceFacts:
     reference: int
     sm_revision: int | None
     binary_bytes: int
-    sass_level: str
+    sass_level: int | None
     functions: tuple[SourceFunction, ...]
     imported_files: tuple[str, ...]
     raw_begin: int

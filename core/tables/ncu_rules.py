@@ -12,13 +12,13 @@ class TextLink:
 
     Attributes:
         start, end: Of its words in the text.
-        kind: "section" leads to a section of the same launch, "url" out of the program.
-        target: Identifier of the section, or the address.
+        kind: "section" leads to a section of the same launch, "source" to an instruction, "url" out.
+        target: Identifier of the section, address in hex digits, or web address.
     """
 
     start: int
     end: int
-    kind: Literal["section", "url"]
+    kind: Literal["section", "source", "url"]
     target: str
 
 
@@ -53,6 +53,14 @@ class FocusMetric:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RuleTable:
+    """A table of a rule: the source lines with most of these metrics, or their values."""
+
+    label: str
+    metrics: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SourceMarker:
     """A remark of a rule on one instruction or line; None where it does not say."""
 
@@ -74,6 +82,7 @@ class Rule:
         speedup_pct: Estimated gain, None if it gives none.
         speedup_scope: "local" (of this aspect) or "global" (of the launch), None.
         focus: Metrics it points at.
+        tables: That it adds to its section.
         markers: Remarks on instructions.
     """
 
@@ -84,4 +93,5 @@ class Rule:
     speedup_pct: float | None = None
     speedup_scope: Literal["local", "global"] | None = None
     focus: tuple[FocusMetric, ...] = ()
+    tables: tuple[RuleTable, ...] = ()
     markers: tuple[SourceMarker, ...] = ()

@@ -89,6 +89,7 @@ class SectionTable:
     Attributes:
         rows, columns: How it is folded, None if the section does not say.
         by_column: Whether it is filled column by column.
+        by_value: Whether its rows are ordered by value, largest first.
         per_source: Whether its metrics are shown by source line.
     """
 
@@ -97,6 +98,7 @@ class SectionTable:
     rows: int | None = None
     columns: int | None = None
     by_column: bool = False
+    by_value: bool = False
     per_source: bool = False
 
 
@@ -118,7 +120,7 @@ class SectionChart:
     Attributes:
         kind: "bar", "histogram" (of instances) or "line" (over instances).
         category, value: Axes.
-        horizontal: Direction of bars.
+        by_value: Whether bars are ordered by value, largest first.
         highlight: Metrics whose values are marked on the axis of categories.
     """
 
@@ -127,7 +129,7 @@ class SectionChart:
     metrics: tuple[SectionMetric, ...]
     category: ChartAxis = ChartAxis()
     value: ChartAxis = ChartAxis()
-    horizontal: bool = False
+    by_value: bool = False
     highlight: tuple[SectionMetric, ...] = ()
 
 
@@ -147,10 +149,14 @@ class SuffixTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
-    """Metrics sampled over time, a row each."""
+    """Metrics sampled over time.
+
+    Attributes:
+        rows: (label, metrics) a row, drawn on one axis of time.
+    """
 
     label: str
-    metrics: tuple[SectionMetric, ...]
+    rows: tuple[tuple[str, tuple[SectionMetric, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,7 +211,15 @@ class RooflineChart:
 class ItemRow:
     """Items side by side."""
 
-    items: tuple[SectionItem, ...]
+    items: tuple[PlacedItem, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedItem:
+    """An item and the devices on which it is shown."""
+
+    item: SectionItem
+    filter: ArchFilter = EVERYWHERE
 
 
 SectionItem = SectionTable | SectionChart | SuffixTable | Timeline | BuiltinItem | RooflineChart | ItemRow
@@ -216,7 +230,7 @@ class SectionBody:
     """Items one below the other; a section may have several bodies to choose from."""
 
     label: str
-    items: tuple[SectionItem, ...]
+    items: tuple[PlacedItem, ...]
     is_default: bool = False
 
 
