@@ -133,10 +133,10 @@ ONE_GROUP = '{"world_size": 2, "pg_count": 1, "pg_config": [{"pg_size": 2}]}'
 
 
 def cpu_index(arrivals: list[list[float]], ends: list[list[float]], told: str = ONE_GROUP) -> TraceIndex:
-    """Ranks whose collectives run on the CPU, on one clock; each sends something to the next besides."""
+    """Ranks whose collectives run on the CPU, on one clock; each sends something besides."""
     traces = []
     for rank, (own_arrivals, own_ends) in enumerate(zip(arrivals, ends, strict=True)):
-        events = [annotation("gloo:send", 0, 5)] * (rank + 1)
+        events = [annotation("gloo:send", 0, 5)]
         events += [op("c10d::allreduce_", start - 1, 1) for start in own_arrivals]
         for place, (start, end) in enumerate(zip(own_arrivals, own_ends, strict=True)):
             events.append(annotation("gloo:all_reduce", start, end - start, tid=5 + place % 2))
