@@ -99,7 +99,6 @@ class TracePage(Page):
         self.context.session.snapshot_changed.connect(self._show_content)
         self.context.session.detached.connect(self._show_content)
         shortcut = QShortcut(QKeySequence("Ctrl+W"), self)
-        shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         shortcut.activated.connect(self.close_shown)
         inspector = self.trace_inspector
         inspector.same_asked.connect(self._select_same)

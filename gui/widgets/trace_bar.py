@@ -11,6 +11,7 @@ from core.tables.selection import WHOLE, Selection
 from core.units import format_count, format_duration_ns, format_pct
 from gui.plain_text import control_text, plain_label
 from gui.theme import set_kind
+from gui.traces.lanes import COLOURS
 from gui.widgets.elided_label import ElidedLabel
 from gui.widgets.trace_words import notes_words, without_kernels
 
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 BAR_PX: Final = 36
 STRIP_PX: Final = 26
 FIELD_PX: Final = 230
+KINDS: Final = tuple(name if name in ("communication", "memcpy", "memset") else "gemm" for name in COLOURS)
+"""Compute, communication and copies alone told apart."""
+
 MOST_LISTED: Final = 500
 """Steps in the selector; a range in the timeline chooses any other part."""
 
@@ -34,10 +38,14 @@ class TraceBar(QWidget):
 
     Signals:
         part_chosen: The ``Selection`` of a step, or of all.
+        group_chosen: Number of the group of lanes that is wanted, -1 for all.
+        colours_chosen: Name of the theme's colour for each category.
         next_asked, previous_asked: Another hit of the search should be shown.
     """
 
     part_chosen = Signal(object)
+    group_chosen = Signal(int)
+    colours_chosen = Signal(object)
     next_asked = Signal()
     previous_asked = Signal()
 
@@ -56,13 +64,17 @@ class TraceBar(QWidget):
         self.previous.clicked.connect(self.previous_asked)
         self.next = _tool("Next slice of that name (F3)", "Next hit")
         self.next.clicked.connect(self.next_asked)
-        self.steps = QComboBox()
-        set_kind(self.steps, size="small")
-        self.steps.setAccessibleName("Steps")
-        self.steps.setToolTip("Limits every table to one step")
+        self.steps = _selector("Steps", "Limits every table to one step")
         self.steps.addItem("Steps  all", WHOLE)
         self.steps.setEnabled(False)
         self.steps.activated.connect(lambda place: self.part_chosen.emit(self.steps.itemData(place)))
+        self.ranks = _selector("Ranks", "Opens the lanes of one rank or process and closes the others")
+        self.ranks.activated.connect(lambda place: self.group_chosen.emit(place - 1))
+        self.ranks.hide()
+        self.colour = _selector("Colour", "What the colours of device work tell apart")
+        for words, colours in (("Colour  category", COLOURS), ("Colour  kind", KINDS)):
+            self.colour.addItem(words, colours)
+        self.colour.activated.connect(lambda place: self.colours_chosen.emit(self.colour.itemData(place)))
         row = QHBoxLayout(self)
         row.setContentsMargins(12, 0, 8, 0)
         row.setSpacing(8)
@@ -72,12 +84,20 @@ class TraceBar(QWidget):
         row.addWidget(self.previous)
         row.addWidget(self.next)
         row.addStretch(1)
-        row.addWidget(grouping)
-        row.addWidget(self.steps)
+        for selector in (grouping, self.ranks, self.steps, self.colour):
+            row.addWidget(selector)
         row.addWidget(table_bar.export)
         self.show_hits(None, 0)
         theme.changed.connect(self._draw)
         self._draw(theme.theme)
+
+    def set_groups(self, names: Sequence[str]) -> None:
+        """Offers the groups of lanes; one alone needs no choice."""
+        self.ranks.clear()
+        self.ranks.addItem("Ranks  all" if all(name.startswith("Rank ") for name in names) else "Groups  all")
+        for name in names:
+            self.ranks.addItem(name)
+        self.ranks.setVisible(len(names) > 1)
 
     def set_steps(self, steps: Sequence[StepRange]) -> None:
         """Offers the steps; without any the selector says why it is off."""
@@ -208,6 +228,14 @@ def figures_line(overview: Overview) -> str:
         share = 100 * totals.communication_ns / totals.kernel_sum_ns if totals.kernel_sum_ns else None
         parts.append(f"Communication {format_pct(share)} of the sum")
     return "   ".join(parts)
+
+
+def _selector(name: str, tip: str) -> QComboBox:
+    selector = QComboBox()
+    set_kind(selector, size="small")
+    selector.setAccessibleName(name)
+    selector.setToolTip(tip)
+    return selector
 
 
 def _short(text: str) -> str:

@@ -54,6 +54,7 @@ class TraceTimeline(QWidget):
         self._document: TraceDocument | None = None
         self._laid: Laid | None = None
         self._boundaries: tuple[int, ...] = ()
+        self._colours: tuple[str, ...] = COLOURS
         self._view: TimelineView | None = None
         self._waiting: QLabel = plain_label("Laying out the timeline")
         set_kind(self._waiting, kind="secondary")
@@ -86,10 +87,34 @@ class TraceTimeline(QWidget):
     def set_steps(self, steps: Sequence[StepRange]) -> None:
         """Marks where steps begin."""
         self._boundaries = tuple(sorted({step.start_ns for step in steps}))
-        if self._view is not None and self._boundaries:
-            span = self._view.span
-            self._set_content()
-            self._view.show_span(span)
+        if self._boundaries:
+            self._renew()
+
+    def set_colours(self, colours: tuple[str, ...]) -> None:
+        """Tells other things apart by colour."""
+        self._colours = colours
+        self._renew()
+
+    def show_group(self, number: int) -> None:
+        """Opens the lanes of one group and closes the others; -1 opens all."""
+        if self._view is None or self._laid is None:
+            return
+        for group in range(len(self._laid.index.groups)):
+            if (group in self._view.closed_groups) != (number not in (-1, group)):
+                self._view.toggle_group(group)
+
+    def _renew(self) -> None:
+        """Shows the same part with other marks or colours."""
+        view = self._view
+        if view is None:
+            return
+        span, closed, chosen, selected = view.span, view.closed_groups, view.chosen_range, view.selection
+        self._set_content()
+        view.show_span(span)
+        view.set_range(chosen)
+        view.select(None if selected is None else selected.slice_row)
+        for group in closed:
+            view.toggle_group(group)
 
     def select_slices(self, rows: Int32) -> None:
         """Marks slices: one as the selected one, several with a line each and the longest as the selected."""
@@ -165,7 +190,7 @@ class TraceTimeline(QWidget):
                 name_of=document.short_name,
                 words_of=self._words_of,
                 counters=laid.counters,
-                categories=COLOURS,
+                categories=self._colours,
                 boundaries_ns=self._boundaries,
                 overview_note=f"{busy}, {groups} ranks" if groups > 1 else busy,
             )

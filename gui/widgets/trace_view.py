@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from PySide6.QtCore import QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
@@ -18,6 +18,8 @@ from gui.widgets.trace_timeline import TraceTimeline
 from gui.widgets.trace_words import without_kernels
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from core.tables.columns import Int32
     from core.tables.result import ResultTable
     from gui.settings import Settings
@@ -51,6 +53,7 @@ class TraceView(QWidget):
         self._quiet = False
         self._selected = False
         self._wanted_row: int | None = None
+        self._wanted_note: int | None = None
         self.reading = TraceReading(document.name)
         self.tables = TraceTables(theme, tasks, settings)
         self.bar = TraceBar(theme, self.tables.table.bar, self.tables.grouping)
@@ -98,8 +101,12 @@ class TraceView(QWidget):
         document.described.connect(self.timeline.show_flow)
         self.tables.asked.connect(lambda: document.ask_table(self.tables.ask))
         table.selected.connect(self._row_selected)
+        table.model.modelAboutToBeReset.connect(self._begin_arranging)
+        table.model.arranged.connect(self._end_arranging)
         table.activated.connect(self._row_activated)
         self.bar.part_chosen.connect(self.set_range)
+        self.bar.group_chosen.connect(self.timeline.show_group)
+        self.bar.colours_chosen.connect(self.timeline.set_colours)
         self.bar.next_asked.connect(lambda: self.go_to_hit(1))
         self.bar.previous_asked.connect(lambda: self.go_to_hit(-1))
         self.bar.field.textChanged.connect(lambda _: self._search_timer.start())
@@ -139,12 +146,23 @@ class TraceView(QWidget):
 
     def _show_answer(self, answer: TableAnswer) -> None:
         self.tables.show_answer(answer)
-        row = self._wanted_row
-        if row is not None:
-            self._select_table_row(row)
+
+    def _begin_arranging(self) -> None:
+        # A row that stays selected in another answer is no choice of the user's if a slice is.
+        self._quiet = self._wanted_row is not None or self._wanted_note is not None
+
+    def _end_arranging(self) -> None:
+        table = self.tables.table.model.table
+        self._quiet = False
+        if self._wanted_note is not None and table is not None and table.name == QUALITY:
+            self._select_quietly(self._wanted_note)
+            self._wanted_note = None
+        elif self._wanted_row is not None:
+            self._select_table_row(self._wanted_row)
 
     def _show_timeline(self, laid: Laid) -> None:
         self.timeline.show_document(self.document, laid)
+        self.bar.set_groups([group.name for group in laid.index.groups])
         self.timeline.show_range(self.selection)
 
     def _show_overview(self, overview: Overview) -> None:
@@ -185,7 +203,7 @@ class TraceView(QWidget):
         self._selected = row != NO_ROW
         if row == NO_ROW:
             self._wanted_row = None
-            self.tables.table.view.clearSelection()
+            self._select_quietly(None)
             self.selection_changed.emit()
             return
         self._wanted_row = row
@@ -208,11 +226,16 @@ class TraceView(QWidget):
 
     def _select_table_row(self, row: int) -> None:
         table = self.tables.table.model.table
-        place = None if table is None else row_holding(table, row)
+        self._select_quietly(None if table is None else row_holding(table, row))
+
+    def _select_quietly(self, place: int | None) -> None:
+        """Selects a row of the table, or none, as an answer to what was selected elsewhere."""
+        view = self.tables.table.view
         self._quiet = True
         try:
             if place is None:
-                self.tables.table.view.clearSelection()
+                view.setCurrentIndex(QModelIndex())
+                view.clearSelection()
             else:
                 self.tables.table.select_rows([place])
         finally:
@@ -253,9 +276,12 @@ class TraceView(QWidget):
         if overview is None or place >= len(overview.problems):
             return
         rows = overview.problems[place].rows
-        self.tables.show_table(QUALITY)
+        self._wanted_row, self._wanted_note = None, place
         self.tables.table.clear_filter()
-        self.tables.table.select_rows([place])
+        if self.tables.shown == QUALITY:
+            self._end_arranging()
+        else:
+            self.tables.show_table(QUALITY)
         if rows:
             self.select_slices(np.array(rows, np.int32))
 
@@ -296,8 +322,7 @@ def row_holding(table: ResultTable, slice_row: int) -> int | None:
     return int(np.searchsorted(table.member_ends, places[0], side="right"))
 
 
-def _shortcut(owner: QWidget, keys: str, call: object) -> QObject:
+def _shortcut(owner: QWidget, keys: str, call: Callable[[], object]) -> None:
+    """A key of the whole window while the owner can be seen, wherever the focus is."""
     shortcut = QShortcut(QKeySequence(keys), owner)
-    shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
     shortcut.activated.connect(call)
-    return shortcut
