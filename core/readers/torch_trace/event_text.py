@@ -7,6 +7,7 @@ plain file is read from the event's place; a packed one must be unpacked up to i
 from __future__ import annotations
 
 import json
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -74,7 +75,8 @@ def _as_text(value: object) -> str:
         return value
     if value is None:
         return "n/a"
-    return json.dumps(value, ensure_ascii=False, default=str)
+    # A fraction is a Decimal; within a list its nearest float reads as well.
+    return str(value) if isinstance(value, Decimal) else json.dumps(value, ensure_ascii=False, default=float)
 
 
 def _text_at(path: Path, offset: int, check: Callable[[], None]) -> bytes:
