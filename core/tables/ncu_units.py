@@ -9,6 +9,7 @@ Source: Nsight Compute documentation, "Metrics Structure" (2025.1); checked agai
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final
 
 # Of what is counted; the first pattern that is found in the counter's name.
@@ -52,6 +53,7 @@ _PER: Final = (
 )
 
 
+@lru_cache(maxsize=16_384)
 def unit_of(name: str) -> str:
     """Returns the unit of a metric, "" for a bare number, a text, or where the name does not say."""
     if name.startswith(_WITHOUT):

@@ -5,13 +5,13 @@ The lists here become the frozen tables of ``core.tables.ncu``.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from core.readers.ncu_report.schema import text_of
-from core.tables.columns import MISSING, NO_ROW
+from core.tables.columns import MISSING, NO_ROW, Float64, Int32, Uint8
 from core.tables.ncu import (
     CallFrameTable,
     LaunchTable,
@@ -27,10 +27,28 @@ if TYPE_CHECKING:
     from core.tables.ncu import MetricValue
 
 _MOST_INT64: Final = 2**63 - 1
+_KINDS: Final = {
+    None: MetricKind.NONE,
+    "text": MetricKind.TEXT,
+    "single": MetricKind.FLOAT,
+    "double": MetricKind.FLOAT,
+    "small": MetricKind.INTEGER,
+    "large": MetricKind.INTEGER,
+}
 _FACTS: Final = ("gpu__time_duration.sum", "launch__grid_size", "launch__device", "device__attribute_")
 
-_Value = tuple[int, float, int, int]
-"""Kind, number, integer, text id."""
+_Part = tuple[Int32, Int32, Uint8, Float64, NDArray[np.uint64], Int32, Int32]
+"""The columns of ``MetricTable`` for one launch."""
+
+_NO_METRICS: Final[_Part] = (
+    np.empty(0, np.int32),
+    np.empty(0, np.int32),
+    np.empty(0, np.uint8),
+    np.empty(0, np.float64),
+    np.empty(0, np.uint64),
+    np.empty(0, np.int32),
+    np.empty(0, np.int32),
+)
 
 
 class Texts:
@@ -106,76 +124,68 @@ class Metrics:
         self.facts: dict[str, MetricValue] = {}
         self._texts = texts
         self._ids: dict[str, int] = {}
-        self._launch_row: list[int] = []
-        self._name_id: list[int] = []
-        self._kind: list[int] = []
-        self._number: list[float] = []
-        self._integer: list[int] = []
-        self._text_id: list[int] = []
-        self._instances: list[int] = []
+        self._id_of_stored: list[int] = []
+        self._fact_names: dict[int, str] = {}
+        self._parts: list[_Part] = []
 
-    def add_launch(self, launch_row: int, metrics: Any, names: list[str]) -> int:
-        """Adds the metrics of one launch.
+    def add_names(self, names: list[str]) -> None:
+        """Adds the next part of the report's table of strings, by which metrics are named."""
+        for name in names:
+            name_id = self._ids.setdefault(name, len(self._ids))
+            self._id_of_stored.append(name_id)
+            if name.startswith(_FACTS):
+                self._fact_names[name_id] = name
 
-        Args:
-            launch_row: Its row.
-            metrics: Decoded ``Metric`` messages.
-            names: The report's table of strings so far, as ids of metrics count them.
+    def add_launch(self, launch_row: int, metrics: Any) -> int:
+        """Adds the metrics of one launch, decoded ``Metric`` messages.
 
         Returns:
-            How many were left out because their name is not in the table.
+            How many were left out because their name is not in the table of strings so far.
         """
         self.facts = {}
-        taken: dict[str, int] = {}
-        nameless = 0
-        for metric in metrics:
-            if metric.name >= len(names):
-                nameless += 1
-                continue
-            name = names[metric.name]
-            value = self._value(metric.value)
-            place = taken.setdefault(name, len(self._kind))
-            if place == len(self._kind):
-                self._launch_row.append(launch_row)
-                self._name_id.append(self._ids.setdefault(name, len(self._ids)))
-                self._append(value, len(metric.instances))
-            else:
-                self._complete(place, value, len(metric.instances))
-            if name.startswith(_FACTS):
-                self._keep_fact(name, metric.value)
+        known = [metric for metric in metrics if metric.name < len(self._id_of_stored)]
+        nameless = len(metrics) - len(known)
+        ids = [self._id_of_stored[metric.name] for metric in known]
+        if len(set(ids)) < len(ids):
+            known, ids = _first_of_each(known, ids)
+        fields = [metric.value.WhichOneof("kind") for metric in known]
+        stored = [field and getattr(metric.value, field) for metric, field in zip(known, fields, strict=True)]
+        for name_id, value in zip(ids, stored, strict=True):
+            if name_id in self._fact_names and value is not None:
+                self.facts[self._fact_names[name_id]] = text_of(value) if isinstance(value, bytes) else value
+        kind = np.array([_KINDS[field] for field in fields], np.uint8)
+        self._parts.append(self._part(launch_row, ids, kind, stored, [len(each.instances) for each in known]))
         return nameless
 
-    def _append(self, value: _Value, instances: int) -> None:
-        self._kind.append(value[0])
-        self._number.append(value[1])
-        self._integer.append(value[2])
-        self._text_id.append(value[3])
-        self._instances.append(instances)
-
-    def _complete(self, place: int, value: _Value, instances: int) -> None:
-        if self._kind[place] == MetricKind.NONE:
-            self._kind[place], self._number[place], self._integer[place], self._text_id[place] = value
-        self._instances[place] = self._instances[place] or instances
-
-    def _keep_fact(self, name: str, stored: Any) -> None:
-        kind, number, integer, _ = self._value(stored)
-        if kind != MetricKind.NONE:
-            texts = {MetricKind.INTEGER: integer, MetricKind.FLOAT: number}
-            self.facts[name] = texts[MetricKind(kind)] if kind in texts else text_of(stored.text)
-
-    def _value(self, value: Any) -> _Value:
-        if value.HasField("large") or value.HasField("small"):
-            integer = value.large if value.HasField("large") else value.small
-            return MetricKind.INTEGER, float(integer), integer, NO_ROW
-        if value.HasField("double") or value.HasField("single"):
-            number = value.double if value.HasField("double") else value.single
-            # A quotient of nothing by nothing was not measured.
-            if math.isfinite(number):
-                return MetricKind.FLOAT, number, 0, NO_ROW
-        elif value.HasField("text"):
-            text_id = self._texts.add_bytes(value.text)
-            return (MetricKind.TEXT if text_id != NO_ROW else MetricKind.NONE), math.nan, 0, text_id
-        return MetricKind.NONE, math.nan, 0, NO_ROW
+    def _part(
+        self, launch_row: int, ids: list[int], kind: Uint8, stored: list[Any], instances: list[int]
+    ) -> _Part:
+        number, integer = np.full(len(ids), np.nan), np.zeros(len(ids), np.uint64)
+        text_id = np.full(len(ids), NO_ROW, np.int32)
+        rows = np.flatnonzero(kind == MetricKind.FLOAT)
+        number[rows] = [stored[row] for row in rows]
+        # A quotient of nothing by nothing was not measured.
+        number[np.isinf(number)] = np.nan
+        kind[rows[np.isnan(number[rows])]] = MetricKind.NONE
+        rows = np.flatnonzero(kind == MetricKind.INTEGER)
+        integer[rows] = [stored[row] for row in rows]
+        number[rows] = integer[rows]
+        rows = np.flatnonzero(kind == MetricKind.TEXT)
+        text_id[rows] = [self._texts.add_bytes(stored[row]) for row in rows]
+        kind[rows[text_id[rows] == NO_ROW]] = MetricKind.NONE
+        name_id = np.array(ids, np.int32)
+        order = np.argsort(name_id)
+        launch = np.full(len(ids), launch_row, np.int32)
+        counts = np.array(instances, np.int32)
+        return (
+            launch,
+            name_id[order],
+            kind[order],
+            number[order],
+            integer[order],
+            text_id[order],
+            counts[order],
+        )
 
     def names(self) -> MetricNames:
         """Returns the names with their units."""
@@ -183,17 +193,8 @@ class Metrics:
 
     def table(self) -> MetricTable:
         """Returns the frozen table, ordered by launch and name."""
-        launch_row, name_id = np.array(self._launch_row, np.int32), np.array(self._name_id, np.int32)
-        order = np.lexsort((name_id, launch_row))
-        return MetricTable(
-            launch_row=launch_row[order],
-            name_id=name_id[order],
-            kind=np.array(self._kind, np.uint8)[order],
-            number=np.array(self._number, np.float64)[order],
-            integer=np.array(self._integer, np.uint64)[order],
-            text_id=np.array(self._text_id, np.int32)[order],
-            instances=np.array(self._instances, np.int32)[order],
-        )
+        columns = [np.concatenate(column) for column in zip(_NO_METRICS, *self._parts, strict=True)]
+        return MetricTable(*columns)
 
 
 class Ranges:
@@ -260,6 +261,16 @@ class Frames:
             line=rows[:, 4].copy(),
             address=np.array(self._addresses, np.uint64),
         )
+
+
+def _first_of_each(metrics: list[Any], ids: list[int]) -> tuple[list[Any], list[int]]:
+    """Leaves one metric of each name: the first one that has a value, else the first."""
+    kept: dict[int, Any] = {}
+    for name_id, metric in zip(ids, metrics, strict=True):
+        first = kept.setdefault(name_id, metric)
+        if not first.HasField("value") and metric.HasField("value"):
+            kept[name_id] = metric
+    return list(kept.values()), list(kept)
 
 
 def as_int64(value: int) -> int:

@@ -57,7 +57,7 @@ def read_instances(report: Report, metric_row: int) -> Instances:
 
 
 def _metric(report: Report, begin: int, metric_row: int) -> Any | None:
-    """Finds the stored metric that a row was made of: the first of its name that has instances."""
+    """Finds the stored metric that a row was made of."""
     end = begin + int(report.launches.raw_bytes[report.metrics.launch_row[metric_row]])
     result = decode("Result", memoryview(report.raw)[begin:end])
     if result is None or not report.metrics.instances[metric_row]:
@@ -69,15 +69,12 @@ def _metric(report: Report, begin: int, metric_row: int) -> Any | None:
 
 
 def _integer(value: Any) -> int:
-    return int(value.large if value.HasField("large") else value.small)
+    return int(value.large or value.small)
 
 
 def _number(value: Any) -> float:
-    if value.HasField("double") or value.HasField("single"):
-        return float(value.double if value.HasField("double") else value.single)
-    if value.HasField("large") or value.HasField("small"):
-        return float(_integer(value))
-    return float("nan")
+    field = value.WhichOneof("kind")
+    return float("nan") if field in (None, "text") else float(getattr(value, field))
 
 
 def read_source(report: Report, source: SourceFacts) -> SourceContent:

@@ -78,7 +78,6 @@ class _Reading:
         self._metrics = Metrics(self._texts)
         self._ranges = Ranges(self._texts)
         self._frames = Frames(self._texts)
-        self._names: list[str] = []
         self._session = empty("Session")
         self._processes: dict[ReportProcess, int] = {}
         self._sources: list[SourceFacts] = []
@@ -129,7 +128,7 @@ class _Reading:
                 self._session.MergeFromString(fragment)
             except DecodeError:
                 self._oddities.add("broken_session", block.begin)
-        self._names += [text_of(text) for text in block.header.texts.texts]
+        self._metrics.add_names([text_of(text) for text in block.header.texts.texts])
         process_row = self._process_row(block.header)
         for entry in block.sources:
             self._add_source(entry)
@@ -180,7 +179,7 @@ class _Reading:
             self._oddities.add("broken_result", entry.begin)
             return
         launch_row = len(self._launches)
-        nameless = self._metrics.add_launch(launch_row, result.metrics, self._names)
+        nameless = self._metrics.add_launch(launch_row, result.metrics)
         if nameless:
             self._oddities.add("nameless_metric", entry.begin, nameless)
         facts = self._metrics.facts

@@ -134,8 +134,12 @@ def _build() -> dict[str, type[Message]]:
         name, *fields = line.split() or [""]
         if name:
             message = file.message_type.add(name=name)
-            for field in fields:
-                message.field.append(_field(*field.split(":")))
+            message.field.extend(_field(*field.split(":")) for field in fields)
+    # One question instead of five, asked for every metric.
+    value = next(message for message in file.message_type if message.name == "Value")
+    value.oneof_decl.add(name="kind")
+    for each in value.field:
+        each.oneof_index = 0
     pool = DescriptorPool()
     pool.Add(file)
     return {

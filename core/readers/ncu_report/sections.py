@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from core.readers.ncu_report.schema import decode, text_of
@@ -47,8 +48,9 @@ _BUILTIN: Final[dict[str, BuiltinKind]] = {
 }
 
 
+@lru_cache(maxsize=1024)
 def decode_section(data: bytes) -> Section | None:
-    """Decodes one section; None if it is broken."""
+    """Decodes one section; None if it is broken. Reports of one version share theirs: it is kept."""
     section = decode("Section", data)
     if section is None:
         return None

@@ -108,10 +108,8 @@ def _whole(value: MetricValue) -> int | None:
 
 
 def _value(value: Any) -> MetricValue:
-    if value.HasField("text"):
-        return text_of(value.text)
-    for field in ("large", "small", "double", "single"):
-        if value.HasField(field):
-            number: int | float = getattr(value, field)
-            return number
-    return None
+    field = value.WhichOneof("kind")
+    if field is None:
+        return None
+    stored: int | float | bytes = getattr(value, field)
+    return text_of(stored) if isinstance(stored, bytes) else stored
