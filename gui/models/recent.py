@@ -47,12 +47,16 @@ class RecentModel(QAbstractTableModel):
         return len(self._all)
 
     def set_rows(self, rows: Sequence[RecentRow]) -> bool:
-        """Replaces all rows. Returns False if nothing changed."""
-        if tuple(rows) == self._all:
-            return False
+        """Replaces all rows. Returns whether rows came, went or moved; new figures alone move nothing."""
         self._all = tuple(rows)
-        self._arrange()
-        return True
+        arranged = self._arranged()
+        if [row.path for row in arranged] != [row.path for row in self._rows]:
+            self._arrange()
+            return True
+        if arranged != self._rows:
+            self._rows = arranged
+            self._redraw()
+        return False
 
     def set_show(self, show: Show) -> None:
         """Shows all rows, or only runs or files."""
@@ -111,14 +115,17 @@ class RecentModel(QAbstractTableModel):
 
     def _arrange(self) -> None:
         self.beginResetModel()
+        self._rows = self._arranged()
+        self.endResetModel()
+
+    def _arranged(self) -> list[RecentRow]:
         rows = [row for row in self._all if self._show == "all" or row.is_run == (self._show == "runs")]
         column, order = self._sorted_by
         rows.sort(key=lambda row: row.t_ns, reverse=True)
         rows.sort(key=lambda row: _sort_key(row, column), reverse=order == Qt.SortOrder.DescendingOrder)
         if column == SIZE:
             rows.sort(key=lambda row: row.size_bytes is None)
-        self._rows = rows
-        self.endResetModel()
+        return rows
 
     def _redraw(self) -> None:
         if self._rows:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,11 +23,10 @@ from gui.machine_words import checks_of, devices_line, machine_pairs
 from gui.models.recent import KIND, NAME, SIZE
 from gui.pages.home import HomePage
 from gui.plain_text import Paragraph
-from gui.recent_work import row_of_run
+from gui.recent_work import RecentRow, row_of_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from pytestqt.qtbot import QtBot
 
@@ -179,6 +179,39 @@ def test_the_filter_leaves_runs_or_files(
     assert text_of(home, "1 other entries are hidden.")
     QTest.mouseClick(button(home, "Show all"), Qt.MouseButton.LeftButton)
     assert table.isVisible()
+
+
+def test_a_run_that_grows_moves_nothing(home: HomePage) -> None:
+    """Its size changes with every look, while the user is further down in the list."""
+    rows = tuple(
+        RecentRow(
+            path=Path(f"/runs/{number}"),
+            is_run=True,
+            name=f"run {number}",
+            icon="activity",
+            kind="Run",
+            result="Running" if number == 0 else "Done",
+            result_icon="",
+            level="",
+            t_ns=10**18 - number * 10**12,
+            size_bytes=1_000,
+        )
+        for number in range(60)
+    )
+    recent = home.context.recent
+    recent._take((rows, ()))
+    table = home.findChild(QTableView)
+    assert table is not None
+    table.selectRow(2)
+    bar = table.verticalScrollBar()
+    bar.setValue(bar.maximum())
+    seen = bar.value()
+    assert seen > 0
+    recent._take(((replace(rows[0], size_bytes=2_000), *rows[1:]), ()))
+    assert home.recent.data(home.recent.index(0, SIZE)) == "2.0 kB"
+    assert (bar.value(), table.currentIndex().row()) == (seen, 2)
+    recent._take(((replace(rows[0], path=Path("/runs/new"), t_ns=2 * 10**18), *rows), ()))
+    assert (home.recent.rows[0].path.name, table.currentIndex().row()) == ("new", 3)
 
 
 def test_columns_sort_and_unknown_sizes_come_last(
