@@ -133,7 +133,7 @@ class RunSession(QObject):
                 spec, cancelled=lambda: progress.cancelled, gpus=gpus, data_folder=store.root
             )
             progress.report(1, 2, "starting the ranks")
-            folder = client.launch(spec, store, preflight=preflight)
+            folder = client.launch(spec, store, preflight=preflight, cancelled=lambda: progress.cancelled)
             if progress.cancelled:
                 client.request_stop(folder)
             return folder, preflight

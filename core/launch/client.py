@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Literal
@@ -42,6 +42,7 @@ from core.telemetry.events import (
 RUN_VARIABLE = "RIDGELINE_RUN_DIR"
 READY = b"ready"
 _START_LIMIT_S = 60.0
+_POLL_S = 0.1
 _LOG_TAIL_BYTES = 2_000
 
 
@@ -58,13 +59,21 @@ class LeftBehind:
     processes: tuple[ProcessIdentity, ...]
 
 
-def launch(spec: JobSpec, store: RunStore, *, preflight: Preflight | None = None) -> RunFolder:
+def launch(
+    spec: JobSpec,
+    store: RunStore,
+    *,
+    preflight: Preflight | None = None,
+    cancelled: Callable[[], bool] | None = None,
+) -> RunFolder:
     """Starts a job that lives on without this process.
 
     Args:
         spec: What to run. It is not checked here; ``run_preflight`` does that.
         store: Where the run folder is made.
         preflight: Result for exactly this spec; its versions go into the manifest.
+        cancelled: Asked while the supervisor starts; once it is True a stop is written, which
+            the supervisor finds before it starts anything, also if this process ends meanwhile.
 
     Returns:
         The run's folder, as soon as the supervisor has taken over.
@@ -77,7 +86,7 @@ def launch(spec: JobSpec, store: RunStore, *, preflight: Preflight | None = None
     manifest = replace(folder.read(), versions=versions, revision=read_revision(_script_folder(spec)))
     try:
         write_manifest(folder.path, manifest)
-        _start_supervisor(folder)
+        _start_supervisor(folder, cancelled or _never)
     except (DashboardError, OSError) as error:
         _give_up(folder, manifest, str(error))
         if isinstance(error, DashboardError):
@@ -109,7 +118,7 @@ def request_stop(folder: RunFolder, now: bool = False) -> bool:
         return False
     _refuse_copy(folder, manifest)
     try:
-        _ask(folder, StopRequest(seq=0, t_ns=time.time_ns(), now=now))
+        _ask_to_stop(folder, now)
     except OSError:
         # A full disk must not keep a job from being stopped.
         supervisor = manifest.supervisor
@@ -284,7 +293,11 @@ def _script_folder(spec: JobSpec) -> Path:
     return working if spec.is_module else (working / spec.target).parent
 
 
-def _start_supervisor(folder: RunFolder) -> None:
+def _never() -> bool:
+    return False
+
+
+def _start_supervisor(folder: RunFolder, cancelled: Callable[[], bool]) -> None:
     log = os.open(folder.supervisor_log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
         process = subprocess.Popen(
@@ -299,7 +312,7 @@ def _start_supervisor(folder: RunFolder) -> None:
         os.close(log)
     with process:
         assert process.stdout is not None
-        answer = _first_line(process.stdout, _START_LIMIT_S)
+        answer = _first_line(process.stdout, _START_LIMIT_S, cancelled, lambda: _ask_to_stop(folder))
         if answer is None:
             process.kill()
     if answer != READY:
@@ -310,15 +323,29 @@ def _start_supervisor(folder: RunFolder) -> None:
         )
 
 
-def _first_line(pipe: IO[bytes], limit_s: float) -> bytes | None:
-    """Returns the first line, what there is at the pipe's end, or None after the limit."""
+def _ask_to_stop(folder: RunFolder, now: bool = False) -> None:
+    _ask(folder, StopRequest(seq=0, t_ns=time.time_ns(), now=now))
+
+
+def _first_line(
+    pipe: IO[bytes], limit_s: float, cancelled: Callable[[], bool], cancel: Callable[[], None]
+) -> bytes | None:
+    """Returns the first line, what there is at the pipe's end, or None after the limit; cancels once."""
     deadline = time.monotonic() + limit_s
     data = b""
+    asked = False
     with selectors.DefaultSelector() as selector:
         selector.register(pipe, selectors.EVENT_READ)
         while b"\n" not in data:
-            if not selector.select(max(0.0, deadline - time.monotonic())):
+            if not asked and cancelled():
+                asked = True
+                with contextlib.suppress(OSError):  # a full disk; who gave it up stops it once it runs
+                    cancel()
+            left_s = deadline - time.monotonic()
+            if left_s <= 0:
                 return None
+            if not selector.select(min(_POLL_S, left_s)):
+                continue
             more = os.read(pipe.fileno(), 4096)
             if not more:
                 break

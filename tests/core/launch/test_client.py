@@ -140,6 +140,24 @@ def test_supervisor_that_does_not_start(
     assert (run.status, run.summary) == ("failed", error.value.message)
 
 
+def test_launch_that_is_given_up_is_stopped_before_its_supervisor_has_taken_over(
+    store: RunStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The window that gave it up may be closed before the supervisor is there."""
+    (tmp_path / "main.py").write_text(
+        "import pathlib, sys, time\n"
+        "control = pathlib.Path(sys.argv[2], 'control.jsonl')\n"
+        "for _ in range(200):\n"
+        "    if b'stop' in control.read_bytes():\n"
+        "        print('ready')\n"
+        "        break\n"
+        "    time.sleep(0.05)\n"
+    )
+    monkeypatch.setattr(files, "MAIN", tmp_path / "main.py")
+    folder = launch(JOB, store, cancelled=lambda: True)
+    assert [record["kind"] for record in control(folder)] == ["stop"]
+
+
 def test_store_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "runs").write_text("a file is in the way")
     with pytest.raises(DashboardError, match="cannot be used"):
