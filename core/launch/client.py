@@ -298,6 +298,16 @@ def _never() -> bool:
 
 
 def _start_supervisor(folder: RunFolder, cancelled: Callable[[], bool]) -> None:
+    told = False
+
+    def stop_if_cancelled() -> None:
+        nonlocal told
+        if not told and cancelled():
+            told = True
+            with contextlib.suppress(OSError):  # a full disk; who gave it up stops it once it runs
+                _ask_to_stop(folder)
+
+    stop_if_cancelled()
     log = os.open(folder.supervisor_log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     try:
         process = subprocess.Popen(
@@ -312,7 +322,7 @@ def _start_supervisor(folder: RunFolder, cancelled: Callable[[], bool]) -> None:
         os.close(log)
     with process:
         assert process.stdout is not None
-        answer = _first_line(process.stdout, _START_LIMIT_S, cancelled, lambda: _ask_to_stop(folder))
+        answer = _first_line(process.stdout, _START_LIMIT_S, stop_if_cancelled)
         if answer is None:
             process.kill()
     if answer != READY:
@@ -327,20 +337,14 @@ def _ask_to_stop(folder: RunFolder, now: bool = False) -> None:
     _ask(folder, StopRequest(seq=0, t_ns=time.time_ns(), now=now))
 
 
-def _first_line(
-    pipe: IO[bytes], limit_s: float, cancelled: Callable[[], bool], cancel: Callable[[], None]
-) -> bytes | None:
-    """Returns the first line, what there is at the pipe's end, or None after the limit; cancels once."""
+def _first_line(pipe: IO[bytes], limit_s: float, meanwhile: Callable[[], None]) -> bytes | None:
+    """Returns the first line, what there is at the pipe's end, or None after the limit."""
     deadline = time.monotonic() + limit_s
     data = b""
-    asked = False
     with selectors.DefaultSelector() as selector:
         selector.register(pipe, selectors.EVENT_READ)
         while b"\n" not in data:
-            if not asked and cancelled():
-                asked = True
-                with contextlib.suppress(OSError):  # a full disk; who gave it up stops it once it runs
-                    cancel()
+            meanwhile()
             left_s = deadline - time.monotonic()
             if left_s <= 0:
                 return None
