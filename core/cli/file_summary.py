@@ -17,6 +17,7 @@ from core.analyses.quality import judge
 from core.analyses.registry import ANALYSES, find_analysis
 from core.analyses.totals import TOP_KERNELS, Totals, summarize_totals
 from core.cli.output import columns, write_json, write_line
+from core.cli.report_summary import is_report, run_report_summary
 from core.errors import DashboardError
 from core.export import shown_cells, write_csv
 from core.export import write_json as write_table_json
@@ -25,7 +26,7 @@ from core.readers import reader_of
 from core.readers.cache import TraceCache
 from core.readers.trace_set import find_traces, read_traces
 from core.tables.selection import WHOLE
-from core.tables.trace import Problem
+from core.tables.trace import Problem, Trace
 from core.units import format_count, format_duration_ns
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
     from core.readers import Reader
     from core.tables.result import ResultTable
-    from core.tables.trace import Trace
 
 
 def run_summary(options: argparse.Namespace) -> int:
@@ -42,11 +42,14 @@ def run_summary(options: argparse.Namespace) -> int:
     Raises:
         DashboardError: The file cannot be read, or there is no such table.
     """
+    paths = [Path(file) for file in options.files]
+    if any(is_report(path) for path in paths):
+        return run_report_summary(paths, options)
     if options.table is not None:
         _find(options.table)
     elif options.csv:
         raise DashboardError("--csv writes one table.", f"Name it: --table {'|'.join(_names())}.")
-    trace = _read([Path(file) for file in options.files])
+    trace = _read(paths)
     index = TraceIndex(trace)
     if options.table is not None:
         _write_table(find_analysis(options.table).summarize(index, WHOLE), options)
@@ -105,7 +108,9 @@ def _read(paths: list[Path]) -> Trace:
     if describe_path(path).kind == "folder":
         return _read_ranks(find_traces(path))
     reader = _reader_of(path)
-    return TraceCache().find(path) or reader.load()(path)
+    trace = TraceCache().find(path) or reader.load()(path)
+    assert isinstance(trace, Trace)
+    return trace
 
 
 def _reader_of(path: Path) -> Reader:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from core.files import FileKind
+    from core.tables.ncu import Report
     from core.tables.trace import Trace
 
 
@@ -33,14 +34,15 @@ class Reader:
     kinds: tuple[FileKind, ...]
     function: str
 
-    def load(self) -> Callable[[Path], Trace]:
+    def load(self) -> Callable[[Path], Trace | Report]:
         """Imports the reader; may take a second."""
         module = import_module(f"core.readers.{self.name}.reader")
-        return cast("Callable[[Path], Trace]", getattr(module, self.function))
+        return cast("Callable[[Path], Trace | Report]", getattr(module, self.function))
 
 
 READERS = (
     Reader("torch_trace", ("trace", "json", "empty", "unreadable", "missing", "unknown"), "read_trace"),
+    Reader("ncu_report", ("ncu_report",), "read_report"),
 )
 
 

@@ -1,8 +1,4 @@
-"""Which of the vendor's metrics stand for a term of ours: the one place where names of metrics are chosen.
-
-A term may have several names, by age of the tool and by device; the first one
-that a launch has counts.
-"""
+"""Which of the vendor's metrics stand for a term of ours: the one place where they are chosen."""
 
 from __future__ import annotations
 
@@ -10,9 +6,9 @@ from typing import Final
 
 DURATION: Final = "gpu__time_duration.sum"
 GRID_SIZE: Final = "launch__grid_size"
-SM_PCT: Final = ("sm__throughput.avg.pct_of_peak_sustained_elapsed",)
-MEMORY_PCT: Final = ("gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",)
-DRAM_BYTES_PER_S: Final = ("dram__bytes.sum.per_second",)
-DRAM_BYTES: Final = ("dram__bytes.sum",)
+SM_PCT: Final = "sm__throughput.avg.pct_of_peak_sustained_elapsed"
+MEMORY_PCT: Final = "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed"
+DRAM_BYTES_PER_S: Final = "dram__bytes.sum.per_second"
+DRAM_BYTES: Final = "dram__bytes.sum"
 DRAM_READ_BYTES: Final = "dram__bytes_read.sum"
 DRAM_WRITTEN_BYTES: Final = "dram__bytes_write.sum"

@@ -79,6 +79,8 @@ class Blocks:
         self._raw = raw
         self.damage: Damage | None = None
         self.whole = 0
+        if not raw:
+            raise DashboardError("The report is empty (0 bytes).", "Profile again: ncu wrote nothing to it.")
         if not raw.startswith(MAGIC):
             raise DashboardError(
                 "This is not an Nsight Compute report: it starts with other bytes.",
@@ -87,8 +89,8 @@ class Blocks:
         length = self._length(len(MAGIC))
         self._begin = 2 * len(MAGIC) + (length or 0)
         if length is None or self._begin > len(raw):
-            found = "no length" if length is None else f"the length {length:,}"
-            raise _damaged(f"{found} stands at byte {len(MAGIC)} of {len(raw):,}")
+            found = "no block length" if length is None else f"block length {length:,}"
+            raise _damaged(f"{found} at byte {len(MAGIC)} of {len(raw):,}")
         header = decode("FileHeader", raw[2 * len(MAGIC) : self._begin])
         if header is None:
             raise _damaged(f"the file header of {length:,} bytes cannot be decoded")
