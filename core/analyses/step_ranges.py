@@ -75,9 +75,10 @@ class Steps:
 
 def names_of(trace: Trace, wanted: Bool) -> Iterator[tuple[int, str]]:
     """Yields the id and text of every name that the wanted slices, (slices,) bool, bear."""
-    used = np.zeros(len(trace.strings), np.bool_)
+    # One more than there are texts: a slice without a name bears NO_ROW, which is the last place.
+    used = np.zeros(len(trace.strings) + 1, np.bool_)
     used[trace.slices.name_id[wanted]] = True
-    for text_id in np.flatnonzero(used).tolist():
+    for text_id in np.flatnonzero(used[:-1]).tolist():
         yield text_id, trace.strings[text_id]
 
 

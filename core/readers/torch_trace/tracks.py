@@ -69,17 +69,21 @@ class Tracks:
             return track
         split = track.copy()
         colliding: set[int] = set()
-        for on in np.unique(track[rank.rows]).tolist():
-            here = rank.rows[track[rank.rows] == on]
-            values = rank.values[track[rank.rows] == on]
-            ranks = np.unique(values).tolist()
-            self.ranks[on] = ranks[0]
-            for value in ranks[1:]:
-                self.ranks[len(self.pairs)] = value
-                split[here[values == value]] = len(self.pairs)
-                self.pairs.append(self.pairs[on])
-            if len(ranks) > 1:
-                colliding.update(ranks)
+        order = np.lexsort((rank.values, track[rank.rows]))
+        rows, values = rank.rows[order], rank.values[order]
+        on = track[rows]
+        begins = np.flatnonzero(np.diff(on, prepend=-1) | np.diff(values, prepend=values[0]))
+        last_on = -1
+        for begin, end in zip(begins.tolist(), [*begins[1:].tolist(), len(rows)], strict=True):
+            here, value = int(on[begin]), int(values[begin])
+            if here != last_on:
+                last_on = here
+                self.ranks[here] = value
+                continue
+            colliding.update((self.ranks[here], value))
+            self.ranks[len(self.pairs)] = value
+            split[rows[begin:end]] = len(self.pairs)
+            self.pairs.append(self.pairs[here])
         if colliding:
             oddities.add("colliding_ranks", -1, len(colliding), f"{min(colliding)} to {max(colliding)}")
         return split
