@@ -15,7 +15,7 @@ from core.analyses.categories import categorize
 from core.analyses.kernel_names import short_names
 from core.analyses.links import link_device_work
 from core.analyses.module_tree import find_modules, nodes_of_work
-from core.analyses.nesting import CALL_KINDS, nest_kinds, nest_slices
+from core.analyses.nesting import CALL_KINDS, nest_slices
 from core.analyses.step_ranges import find_steps, steps_of_work
 from core.tables.columns import NO_ROW
 from core.tables.strings import string_table
@@ -44,7 +44,7 @@ class TraceIndex:
     @cached_property
     def calls(self) -> Nesting:
         """The tree of operators, annotations and runtime calls, as if there were no Python frames."""
-        return nest_kinds(self.nesting, self.trace.slices, CALL_KINDS)
+        return nest_slices(self.trace.slices, self.trace.tracks, CALL_KINDS)
 
     @cached_property
     def links(self) -> Links:

@@ -91,7 +91,7 @@ def link_device_work(trace: Trace, calls: Nesting) -> Links:
 
     Args:
         trace: The trace.
-        calls: Its tree of operators, annotations and calls (``nest_kinds`` of ``CALL_KINDS``).
+        calls: Its tree of operators, annotations and calls (``nest_slices`` of ``CALL_KINDS``).
     """
     work = _Work(trace)
     launch_row, repeated = _find_launches(trace, work)

@@ -20,7 +20,7 @@ from core.tables.trace import DEVICE_KINDS, SliceKind
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from core.tables.columns import Bool, Int32, Int64
+    from core.tables.columns import Bool, Int32, Int64, Uint8
     from core.tables.trace import SliceTable, TrackTable
 
 CALL_KINDS: Final = (SliceKind.OP, SliceKind.ANNOTATION, SliceKind.RUNTIME)
@@ -34,6 +34,7 @@ _OUTER_FIRST: Final = {
     SliceKind.RUNTIME: 3,
 }
 _BETWEEN: Final = 2
+_MOST_TOGETHER: Final = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,24 +65,27 @@ class Nesting:
         self.order.flags.writeable = False
 
 
-def nest_slices(slices: SliceTable, tracks: TrackTable) -> Nesting:
-    """Builds the tree of all slices of the host.
+def nest_slices(slices: SliceTable, tracks: TrackTable, kinds: Iterable[SliceKind] | None = None) -> Nesting:
+    """Builds the tree of slices of the host.
 
     In it is what lies on no device's track and is neither device work nor an
     annotation's shadow there.
+
+    Args:
+        slices: The slices.
+        tracks: Their tracks.
+        kinds: Only slices of these, as if there were no others; None for all.
     """
-    rows = np.flatnonzero(_on_host(slices, tracks)).astype(np.int32)
-    kind_rank = np.full(256, _BETWEEN, np.uint8)
-    for kind, place in _OUTER_FIRST.items():
-        kind_rank[kind] = place
-    length_ns = _lengths_ns(slices)[rows]
-    order = np.lexsort((kind_rank[slices.kind[rows]], -length_ns, slices.start_ns[rows], slices.track[rows]))
-    return _nest(slices, rows[order])
-
-
-def nest_kinds(nesting: Nesting, slices: SliceTable, kinds: Iterable[SliceKind]) -> Nesting:
-    """Builds the tree of the slices of some kinds alone, as if there were no others."""
-    return _nest(slices, nesting.order[np.isin(slices.kind[nesting.order], [int(kind) for kind in kinds])])
+    chosen = _on_host(slices, tracks)
+    if kinds is not None:
+        chosen &= np.isin(slices.kind, [int(kind) for kind in kinds])
+    order = np.flatnonzero(chosen).astype(np.int32)
+    length_ns = _lengths_ns(slices)
+    _sort_outer_first(order, slices, length_ns)
+    parent = np.full(len(slices), NO_ROW, np.int32)
+    depth = np.full(len(slices), NO_ROW, np.int32)
+    overlapping = _find_parents(order, slices.track, slices.start_ns, length_ns, parent, depth)
+    return Nesting(parent, depth, order, int(overlapping))
 
 
 def self_times_ns(nesting: Nesting, slices: SliceTable) -> Int64:
@@ -136,12 +140,49 @@ def _lengths_ns(slices: SliceTable) -> Int64:
     return ends_ns(slices.start_ns, slices.duration_ns) - slices.start_ns
 
 
-def _nest(slices: SliceTable, order: Int32) -> Nesting:
-    parent = np.full(len(slices), NO_ROW, np.int32)
-    depth = np.full(len(slices), NO_ROW, np.int32)
-    length_ns = _lengths_ns(slices)
-    overlapping = _find_parents(order, slices.track, slices.start_ns, length_ns, parent, depth)
-    return Nesting(parent, depth, order, int(overlapping))
+def _sort_outer_first(order: Int32, slices: SliceTable, length_ns: Int64) -> None:
+    """Sorts ascending rows by track, start, longest first, then by kind.
+
+    A file has long runs in the order of time, which a stable sort by the start
+    alone uses; what begins at the same time is then put in order where it lies.
+    """
+    track = slices.track[order]
+    if len(track) and track.max() < 2**16:
+        track = track.astype(np.uint16)  # NumPy sorts these by counting
+    order[:] = order[np.argsort(track, kind="stable")]
+    for rows in np.split(order, np.flatnonzero(np.diff(slices.track[order])) + 1):
+        rows[:] = rows[np.argsort(slices.start_ns[rows], kind="stable")]
+    kind_rank = np.full(256, _BETWEEN, np.uint8)
+    for kind, place in _OUTER_FIRST.items():
+        kind_rank[kind] = place
+    if not _order_equal_starts(order, slices.track, slices.start_ns, length_ns, kind_rank[slices.kind]):
+        keys = (kind_rank[slices.kind[order]], -length_ns[order], slices.start_ns[order], slices.track[order])
+        order[:] = order[np.lexsort((order, *keys))]
+
+
+@compiled
+def _order_equal_starts(
+    order: Int32, track: Int32, start_ns: Int64, length_ns: Int64, kind_rank: Uint8
+) -> bool:
+    """Inserts each row among those before it with its start; returns whether few enough begin together."""
+    first = 0
+    for place in range(len(order)):
+        row = order[place]
+        if track[order[first]] != track[row] or start_ns[order[first]] != start_ns[row]:
+            first = place
+        if place - first > _MOST_TOGETHER:
+            return False
+        to = place
+        while to > first:
+            before = order[to - 1]
+            shorter = length_ns[before] < length_ns[row]
+            same = length_ns[before] == length_ns[row]
+            if not shorter and not (same and kind_rank[before] > kind_rank[row]):
+                break
+            order[to] = before
+            to -= 1
+        order[to] = row
+    return True
 
 
 @compiled

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from core.analyses.links import LinkKind, link_device_work
-from core.analyses.nesting import CALL_KINDS, nest_kinds, nest_slices
+from core.analyses.nesting import CALL_KINDS, nest_slices
 from core.tables.columns import MISSING, NO_ROW
 from tests.helpers.traces import annotation, call, kernel, op, trace_of
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def linked(trace: Trace) -> Links:
-    calls = nest_kinds(nest_slices(trace.slices, trace.tracks), trace.slices, CALL_KINDS)
+    calls = nest_slices(trace.slices, trace.tracks, CALL_KINDS)
     return link_device_work(trace, calls)
 
 

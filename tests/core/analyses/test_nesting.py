@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pytest
 
-from core.analyses.nesting import CALL_KINDS, nearest_of_kind, nest_kinds, nest_slices, self_times_ns
+from core.analyses.nesting import CALL_KINDS, nearest_of_kind, nest_slices, self_times_ns
 from core.tables.columns import MISSING, NO_ROW
 from core.tables.trace import SliceKind
 from tests.helpers.traces import annotation, call, kernel, op, python_frame, trace_of
@@ -85,7 +86,7 @@ def test_a_python_frame_across_the_end_of_an_operator_does_not_cut_the_operators
     )
     everything = nest_slices(trace.slices, trace.tracks)
     assert drawn(trace, everything) == ["outer", "hook", "  inner", "    cudaMalloc"]
-    calls = nest_kinds(everything, trace.slices, CALL_KINDS)
+    calls = nest_slices(trace.slices, trace.tracks, CALL_KINDS)
     assert drawn(trace, calls) == ["outer", "  inner", "    cudaMalloc"]
     assert self_times_ns(calls, trace.slices).tolist() == [80_000, MISSING, 15_000, 5_000]
     assert nearest_of_kind(calls, trace.slices, SliceKind.OP).tolist() == [0, NO_ROW, 2, 2]
@@ -112,6 +113,22 @@ def test_random_slices_nest_as_a_search_for_the_smallest_container_says() -> Non
         # The latest to begin is the innermost.
         expected = max(containers, key=lambda i: (starts[i], -lengths[i], i), default=NO_ROW)
         assert parent == expected
+
+
+@pytest.mark.parametrize("count", [20, 300])
+def test_slices_that_all_begin_together_lie_in_each_other_by_length(count: int) -> None:
+    lengths = np.random.default_rng(2).permutation(count) + 1
+    trace = trace_of(
+        *(op(str(length), 7, length) for length in lengths.tolist()),
+        call("cudaMalloc", 7, 5, 1),
+        op("elsewhere", 7, 3, tid=2),
+    )
+    nesting = nest_slices(trace.slices, trace.tracks)
+    names = [line.strip() for line in drawn(trace, nesting)]
+    expected = [str(length) for length in range(count, 0, -1)]
+    expected.insert(count - 4, "cudaMalloc")
+    assert names == [*expected, "elsewhere"]
+    assert nesting.depth[nesting.order].tolist() == [*range(count + 1), 0]
 
 
 def test_a_trace_without_slices_has_an_empty_tree() -> None:
