@@ -110,7 +110,7 @@ def _without_sign_of_life(live: Sequence[RankFacts], now_ns: int) -> Hang | None
     dead = [rank for rank in live if ages.get(rank.rank, 0) > _SIGN_OF_LIFE_NS]
     if not dead:
         return None
-    others = [rank for rank in live if rank not in dead]
+    others = [rank for rank in live if ages.get(rank.rank, 0) <= _SIGN_OF_LIFE_NS]
     return Hang(
         kind="dead",
         ranks=_numbers(dead),
@@ -182,10 +182,12 @@ def _step_under_way(rank: RankFacts) -> int | None:
 
 def _by_stacks(live: Sequence[RankFacts]) -> tuple[list[RankFacts], list[RankFacts]]:
     """Ranks outside and inside a call for others, if all of them are known to stand there."""
-    if any(rank.place is None or not rank.stands for rank in live):
-        return [], []
-    inside = [rank for rank in live if rank.place is not None and rank.place.is_waiting]
-    outside = [rank for rank in live if rank not in inside]
+    inside: list[RankFacts] = []
+    outside: list[RankFacts] = []
+    for rank in live:
+        if rank.place is None or not rank.stands:
+            return [], []
+        (inside if rank.place.is_waiting else outside).append(rank)
     return (outside, inside) if inside else ([], [])
 
 
