@@ -95,7 +95,9 @@ def _end_what_was_left(folder: RunFolder) -> int:
                     f"{len(remaining)} processes of {folder.id} could not be ended: {pids}.",
                     "They may belong to another user, or hang in a driver.",
                 )
-            write_line(f"{folder.id} had lost its supervisor; its {len(item.processes)} processes are ended.")
+            count = len(item.processes)
+            what = "its 1 process is" if count == 1 else f"its {count} processes are"
+            write_line(f"{folder.id} had lost its supervisor; {what} ended.")
             return 0
     write_line(f"{folder.id} had lost its supervisor; no process of it is left.")
     return 0

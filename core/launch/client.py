@@ -229,12 +229,13 @@ def end_left_behind(item: LeftBehind) -> tuple[ProcessIdentity, ...]:
     # What a dying process has started meanwhile.
     late = processes.carriers(RUN_VARIABLE).get(str(item.folder.path), [])
     remaining = processes.end_processes([*remaining, *late]) if late or remaining else []
-    ended = len(item.processes) - len(remaining)
+    ended = len(set(item.processes) - set(remaining))
+    what = "1 process was" if ended == 1 else f"{ended} processes were"
     manifest = replace(
         item.manifest,
         status="lost",
         ended_ns=time.time_ns(),
-        summary=f"The supervisor ended unexpectedly; {ended} processes were ended later",
+        summary=f"The supervisor ended unexpectedly; {what} ended later",
     )
     with contextlib.suppress(OSError, DashboardError):
         write_manifest(item.folder.path, manifest)

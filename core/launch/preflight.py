@@ -414,7 +414,7 @@ def _doubts(spec: JobSpec, answers: Answers) -> list[str]:
         doubts.append(
             f"fully_shard of PyTorch {torch} makes CUDA streams and fails on the CPU; 2.8 and newer do not."
         )
-    cpus = os.cpu_count() or 1
+    cpus = host.this_host().cpu_count
     if spec.device == "cpu" and spec.ranks > 4 * cpus:
         doubts.append(f"{spec.ranks} CPU ranks share {cpus} processors: expect slow steps.")
     return doubts

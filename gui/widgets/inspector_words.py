@@ -258,7 +258,8 @@ def run_pairs(snapshot: RunSnapshot) -> list[Pair]:
     pairs += [(_name(name), version, "") for name, version in versions.items()]
     if manifest.revision is not None:
         changed = manifest.revision.changed_files
-        edits = f", {format_count(changed)} changed files" if changed else ""
+        files = "changed file" if changed == 1 else "changed files"
+        edits = f", {format_count(changed)} {files}" if changed else ""
         pairs.append(("Revision", f"{manifest.revision.commit[:10]}{edits}", manifest.revision.commit))
     pairs.append(("Host", manifest.host.name, manifest.host.platform))
     pairs.append(("Started", _day(manifest.started_ns or manifest.created_ns), ""))
