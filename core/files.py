@@ -355,6 +355,8 @@ def _describe_file(path: Path, name: str, size_bytes: int) -> FileDescription:
                 name=name,
                 size_bytes=size_bytes,
             )
+    elif head.startswith(_ZSTD) and (inside := _unpack_zstd_head(head)).startswith(_REPORT):
+        packing, head = " (zstd)", inside
     kind, title = _kind_of_content(head, path.suffix.lower() if not packing else "")
     return FileDescription(
         kind=kind,
@@ -398,9 +400,11 @@ def _kind_of_content(head: bytes, suffix: str) -> tuple[FileKind, str]:
     return _kind_of_text(start)
 
 
+_REPORT = b"NVR\x00"
+_ZSTD = b"\x28\xb5\x2f\xfd"
 _MAGICS: tuple[tuple[bytes, FileKind, str], ...] = (
-    (b"NVR\x00", "ncu_report", "Nsight Compute report"),
-    (b"\x28\xb5\x2f\xfd", "unknown", "zstd file"),
+    (_REPORT, "ncu_report", "Nsight Compute report"),
+    (_ZSTD, "unknown", "zstd file"),
     (b"SQLite format 3\x00", "unknown", "SQLite database"),
     (b"PK\x03\x04", "unknown", "Zip archive"),
 )
@@ -446,6 +450,16 @@ def _unpack_head(packed: bytes) -> bytes:
     try:
         return zlib.decompressobj(wbits=31).decompress(packed, _HEAD_BYTES)
     except zlib.error:
+        return b""
+
+
+def _unpack_zstd_head(packed: bytes) -> bytes:
+    import zstandard  # noqa: PLC0415 - only for the rare packed report
+
+    try:
+        with zstandard.ZstdDecompressor().stream_reader(packed) as reader:
+            return reader.read(len(_REPORT))
+    except zstandard.ZstdError:
         return b""
 
 

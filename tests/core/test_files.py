@@ -10,6 +10,7 @@ import threading
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from core import files
 from core.errors import DashboardError
@@ -202,6 +203,7 @@ def test_a_manifest_of_another_program_makes_no_run(tmp_path: Path) -> None:
     assert files.describe_path(tmp_path).title == "Folder"
 
 
+REPORT = "Nsight Compute report"
 CONTENTS: list[tuple[str, bytes, str, str]] = [
     ("t.json", TRACE, "trace", "PyTorch trace"),
     ("bom.json", b"\xef\xbb\xbf" + TRACE, "trace", "PyTorch trace"),
@@ -210,7 +212,10 @@ CONTENTS: list[tuple[str, bytes, str, str]] = [
     ("t.json.gz", gzip.compress(TRACE), "trace", "PyTorch trace (gzip)"),
     ("hidden_gzip.json", gzip.compress(TRACE), "trace", "PyTorch trace (gzip)"),
     ("x.json", b'{"a": 1}', "json", "JSON file"),
-    ("k.ncu-rep", b"NVR\x00\x02\x00\x00\x00\x08\x07", "ncu_report", "Nsight Compute report"),
+    ("k.ncu-rep", b"NVR\x00\x02\x00\x00\x00\x08\x07", "ncu_report", REPORT),
+    ("k.ncu-repz", zstandard.compress(b"NVR\x00\x02\x00\x00\x00\x08\x07"), "ncu_report", REPORT + " (zstd)"),
+    ("k.json.zst", zstandard.compress(TRACE), "unknown", "zstd file"),
+    ("broken.ncu-repz", b"\x28\xb5\x2f\xfdbroken", "unknown", "zstd file"),
     ("k.csv", b'"ID","Process ID","Kernel Name"\n"0","1","gemm"\n', "ncu_csv", "Nsight Compute CSV"),
     ("p.csv", b'==PROF== Connected\n"ID","Kernel Name"\n', "ncu_csv", "Nsight Compute CSV"),
     ("n.csv", b"Time (%),Total Time (ns)\n90.0,1000\n", "csv", "CSV table"),
