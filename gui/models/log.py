@@ -63,6 +63,8 @@ class LogModel(QObject):
         self._capacity = capacity
         # The order stands apart: the first key of a dict that lost its first ones takes long to find.
         self._lines: dict[int, LogLine] = {}
+        # Made once a line, not once a line and keystroke of the filter: that held the window up for 60 ms.
+        self._folded: dict[int, str] = {}
         self._order: deque[int] = deque()
         self._rows: list[int] = []
         self._first_row = 0
@@ -125,6 +127,7 @@ class LogModel(QObject):
     def clear(self) -> None:
         """Forgets everything, for another run."""
         self._lines.clear()
+        self._folded.clear()
         self._order.clear()
         self._rows.clear()
         self._ranks.clear()
@@ -138,17 +141,31 @@ class LogModel(QObject):
             return
         self._filter = new
         self._needle = new.text.casefold()
-        self._rows = [number for number in self._order if self._matches(self._lines[number])]
+        self._rows = self._matching()
         self._first_row = 0
         self.changed.emit(LogChange(reset=True))
+
+    def _matching(self) -> list[int]:
+        """As ``_matches`` of every line, without a call a line: it happens at each keystroke."""
+        rank, needle = self._filter.rank, self._needle
+        if rank is None:
+            return [number for number, text in self._folded.items() if needle in text]
+        lines = self._lines
+        return [
+            number for number, text in self._folded.items() if lines[number].rank == rank and needle in text
+        ]
 
     def _matches(self, line: LogLine) -> bool:
         if self._filter.rank is not None and line.rank != self._filter.rank:
             return False
-        return not self._needle or self._needle in line.text.casefold()
+        return not self._needle or self._needle in self._folded[line.number]
+
+    def _keep(self, line: LogLine) -> None:
+        self._lines[line.number] = line
+        self._folded[line.number] = line.text.casefold()
 
     def _append(self, line: LogLine) -> None:
-        self._lines[line.number] = line
+        self._keep(line)
         self._order.append(line.number)
         if line.rank is not None:
             self._ranks.add(line.rank)
@@ -156,7 +173,7 @@ class LogModel(QObject):
             self._rows.append(line.number)
         if len(self._order) > self._capacity:
             oldest = self._order.popleft()
-            del self._lines[oldest]
+            del self._lines[oldest], self._folded[oldest]
             self._dropped += 1
             if self._first_row < len(self._rows) and self._rows[self._first_row] == oldest:
                 self._first_row += 1
@@ -164,7 +181,7 @@ class LogModel(QObject):
     def _rewrite(self, line: LogLine) -> bool:
         """Replaces a line's text. True if rows came or went by it."""
         was = self._matches(self._lines[line.number])
-        self._lines[line.number] = line
+        self._keep(line)
         now = self._matches(line)
         if was == now:
             return False

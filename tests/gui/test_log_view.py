@@ -72,6 +72,23 @@ def test_a_rewritten_line_comes_and_goes_with_the_filter() -> None:
     assert len(model) == 0
 
 
+def test_a_filter_looks_at_texts_as_they_are_now_and_at_no_dropped_line() -> None:
+    model = LogModel(capacity=10)
+    model.add(log_lines(25))
+    model.add([replace(line, text="Done 100%") for line in log_lines(1, first=20)])
+    for wanted, numbers in (
+        (LogFilter(text="done"), [20]),
+        (LogFilter(rank=0, text="STEP"), [16, 24]),
+        (LogFilter(rank=0), [16, 20, 24]),
+        (LogFilter(), list(range(16, 26))),
+    ):
+        model.set_filter(wanted)
+        assert [line.number for line in model.lines()] == numbers
+    model.clear()
+    model.set_filter(LogFilter(text="step"))
+    assert len(model) == 0
+
+
 def test_filters_by_rank_and_by_text_with_a_count(view: LogView) -> None:
     view.add(log_lines(100))
     assert view.corner.count.text() == "100 lines"
