@@ -181,6 +181,16 @@ def read_bytes_limited(path: Path, limit_bytes: int) -> bytes:
     return data
 
 
+def read_tail(path: Path, limit_bytes: int) -> bytes:
+    """Returns the last bytes of a file; b"" if it is absent or cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - limit_bytes))
+            return file.read()
+    except OSError:
+        return b""
+
+
 def printable(text: str) -> str:
     """Makes a name safe to show: bytes that are no text become U+FFFD, controls become escapes."""
     return "".join(_printable_character(character) for character in text)

@@ -359,12 +359,8 @@ def _first_line(pipe: IO[bytes], limit_s: float, meanwhile: Callable[[], None]) 
 
 
 def _last_words(folder: RunFolder) -> str:
-    try:
-        with open(folder.supervisor_log, "rb") as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - _LOG_TAIL_BYTES))
-            lines = file.read().decode("utf-8", "replace").strip().splitlines()
-    except OSError:
-        return ""
+    text = files.read_tail(folder.supervisor_log, _LOG_TAIL_BYTES).decode("utf-8", "replace")
+    lines = text.strip().splitlines()
     return f": {files.printable(lines[-1])}" if lines else ""
 
 

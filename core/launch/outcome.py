@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from core.files import printable
+from core.files import printable, read_tail
 from core.runs.failures import first_failure
 from core.runs.manifest import Manifest
 from core.runs.rank_facts import RaisedError, RankFacts
@@ -64,7 +64,7 @@ def read_ends(
         reaped: Exit codes of processes that the supervisor waited for itself, by pid.
         launcher_exit_code: Of torchrun, which is 0 only if every rank's is.
     """
-    reports = _read_reports(_tail(folder.launcher_log).decode("utf-8", "replace"))
+    reports = _read_reports(read_tail(folder.launcher_log, _TAIL_BYTES).decode("utf-8", "replace"))
     return [
         _read_end(folder.rank_file(rank), rank, reaped, reports.get(rank), launcher_exit_code)
         for rank in range(ranks)
@@ -195,15 +195,7 @@ def _ends_of(path: Path) -> bytes:
         return b""
 
 
-def _tail(path: Path) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL_BYTES))
-            return file.read()
-    except OSError:
-        return b""
-
-
 def _last_line(path: Path) -> str:
-    lines = [line for line in _tail(path).decode("utf-8", "replace").splitlines() if line.strip(" =-")]
+    text = read_tail(path, _TAIL_BYTES).decode("utf-8", "replace")
+    lines = [line for line in text.splitlines() if line.strip(" =-")]
     return printable(lines[-1].strip()).rstrip(".")[:_LINE_CHARACTERS] if lines else ""

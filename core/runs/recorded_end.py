@@ -6,12 +6,12 @@ record of the end may still have found room in ``supervisor.jsonl``.
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from core.files import read_tail
 from core.runs.manifest import ENDED, Manifest, Status
 from core.telemetry.events import LauncherExited, SupervisorEnded
 
@@ -37,7 +37,7 @@ def with_recorded_end(supervisor_path: Path, manifest: Manifest) -> Manifest:
         LauncherExited | SupervisorEnded
     )
     exit_code = manifest.launcher_exit_code
-    for line in _tail(supervisor_path).splitlines():
+    for line in read_tail(supervisor_path, _TAIL_BYTES).splitlines():
         try:
             event = decoder.decode(line)
         except msgspec.DecodeError:
@@ -51,12 +51,3 @@ def with_recorded_end(supervisor_path: Path, manifest: Manifest) -> Manifest:
 
 def _end_named(name: str) -> Status | None:
     return next((status for status in ENDED if status == name), None)
-
-
-def _tail(path: Path) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL_BYTES))
-            return file.read()
-    except OSError:
-        return b""

@@ -37,6 +37,15 @@ def test_private_folder_closes_an_open_one(tmp_path: Path) -> None:
     assert mode(folder) == 0o700
 
 
+def test_the_tail_of_a_file_is_its_last_bytes_or_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(b"0123456789")
+    assert files.read_tail(path, 4) == b"6789"
+    assert files.read_tail(path, 100) == b"0123456789"
+    assert files.read_tail(tmp_path, 4) == b""
+    assert files.read_tail(tmp_path / "absent", 4) == b""
+
+
 def test_private_folder_where_a_file_lies(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(DashboardError, match="cannot be used"):
