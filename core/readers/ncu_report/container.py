@@ -25,7 +25,8 @@ MAGIC: Final = b"NVR\x00"
 ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 
 _MOST_BYTES: Final = 2**32
-_PIECE_BYTES: Final = 2**20
+# As large as a block of zstd: what a piece with damage holds before it is lost.
+_PIECE_BYTES: Final = 2**17
 _MOST_RATIO: Final = 200
 _RATIO_MATTERS_BYTES: Final = 2**26
 _LENGTH: Final = struct.Struct("<I")
@@ -184,6 +185,8 @@ def _unpack(packed: bytes) -> bytes:
             parts.append(part)
             unpacked_bytes += len(part)
             _refuse_bomb(unpacked_bytes, len(packed))
+    if not parts:
+        raise _damaged("its zstd data ends before anything is unpacked")
     return b"".join(parts)
 
 

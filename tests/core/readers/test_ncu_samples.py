@@ -9,7 +9,14 @@ from typing import Any
 
 import pytest
 
+from core.analyses.ncu_roofline import evaluate_rate, measured_roofline
 from core.cli import main
+from core.errors import DashboardError
+from core.readers.ncu_report.details import read_instances
+from core.readers.ncu_report.reader import read_report
+from core.tables.columns import NO_ROW
+from core.tables.ncu import Report
+from core.tables.ncu_sections import RooflineChart, RooflineLine
 
 REPORTS = Path(__file__).parents[4] / "shared" / "data" / "ncu"
 
@@ -72,3 +79,74 @@ def test_a_report_holds_the_known_figures(name: str, capsys: pytest.CaptureFixtu
         for key, value in rates.items():
             wanted = number(row[key])
             assert value == (None if wanted is None else pytest.approx(wanted, rel=1e-5)), key
+
+
+CUT = (
+    "ncu2020.1_v100-sxm2-32gb_1k.ncu-rep",
+    "ncu2022.4_gtx-1660-ti_4k.ncu-rep",
+    "ncu2025.1_rtx-2060-super_10k.ncu-rep",
+)
+
+
+@pytest.mark.skipif(not expected(), reason="the handed reports are not on this machine")
+@pytest.mark.parametrize("name", CUT)
+def test_a_report_cut_at_every_percent_keeps_what_is_whole(name: str, tmp_path: Path) -> None:
+    data = (REPORTS / name).read_bytes()
+    whole = read_report(REPORTS / name)
+    path = tmp_path / "cut.ncu-rep"
+    counts = []
+    for percent in range(100):
+        path.write_bytes(data[: len(data) * percent // 100])
+        try:
+            found = read_report(path)
+        except DashboardError:
+            counts.append(0)
+            continue
+        assert found.problems
+        counts.append(len(found.launches))
+        kept = [whole.strings[row] for row in whole.launches.name_id.tolist()[: counts[-1]]]
+        assert [found.strings[row] for row in found.launches.name_id.tolist()] == kept
+    assert counts == sorted(counts)
+    assert counts[-1] in (len(whole.launches), len(whole.launches) - 1)
+
+
+@pytest.mark.skipif(not expected(), reason="the handed reports are not on this machine")
+@pytest.mark.parametrize("name", expected())
+def test_stored_rooflines_say_what_the_counters_say(name: str) -> None:
+    """The report's own chart of single precision, evaluated, against our formulas."""
+    report = read_report(REPORTS / name)
+    for row in range(len(report.launches)):
+        by_formula = measured_roofline(report, row, "fp32")
+        for line, is_roof in single_precision_lines(report, row):
+            found = (evaluate_rate(report, row, line.work), evaluate_rate(report, row, line.traffic))
+            peaks = (by_formula.peak_flop_per_s, by_formula.peak_bytes_per_s)
+            achieved = (by_formula.flop_per_s, by_formula.bytes_per_s)
+            assert found == pytest.approx(peaks if is_roof else achieved, rel=1e-9)
+
+
+def single_precision_lines(report: Report, row: int) -> list[tuple[RooflineLine, bool]]:
+    sections = [report.sections[each] for each in report.launch_sections[row]]
+    charts = [
+        placed.item
+        for section in sections
+        if section.identifier == "SpeedOfLight_RooflineChart"
+        for body in section.bodies
+        for placed in body.items
+        if isinstance(placed.item, RooflineChart)
+    ]
+    lines = [(line, True) for chart in charts for line in chart.roofs]
+    lines += [(line, False) for chart in charts for line in chart.points]
+    return [(line, is_roof) for line, is_roof in lines if line.label.startswith("Single Precision")]
+
+
+@pytest.mark.skipif(not expected(), reason="the handed reports are not on this machine")
+@pytest.mark.parametrize("name", expected())
+def test_values_by_instruction_add_up_to_their_metric(name: str) -> None:
+    report = read_report(REPORTS / name)
+    for row in range(min(len(report.launches), 2)):
+        metric_row = report.metric_row(row, "inst_executed")
+        if metric_row == NO_ROW:
+            continue
+        instances = read_instances(report, metric_row)
+        assert len(instances) == report.metrics.instances[metric_row]
+        assert int(instances.integer.sum()) == report.metric(row, "inst_executed")
