@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ from core.analyses.operators import summarize_operators
 from core.analyses.quality import judge
 from core.analyses.registry import ANALYSES, find_analysis
 from core.analyses.totals import TOP_KERNELS, Totals, summarize_totals
-from core.cli.output import columns, write_json, write_line
+from core.cli.output import columns, write_json, write_line, writing
 from core.cli.report_summary import is_report, run_report_summary
 from core.errors import DashboardError
 from core.export import shown_cells, write_csv
@@ -147,9 +146,11 @@ def _no_progress(done: int, of: int) -> None:
 def _write_table(table: ResultTable, options: argparse.Namespace) -> None:
     keys = [column.key for column in table.columns]
     if options.csv:
-        write_csv(table, None, keys, sys.stdout)
+        with writing() as out:
+            write_csv(table, None, keys, out)
     elif options.json:
-        write_table_json(table, None, keys, sys.stdout)
+        with writing() as out:
+            write_table_json(table, None, keys, out)
     else:
         shown = [column.key for column in table.columns if column.shown]
         header, rows, sides = shown_cells(table, None, shown)

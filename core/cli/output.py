@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TextIO
 
 import msgspec
 from rich.cells import cell_len
@@ -31,8 +33,20 @@ def write_line(text: str = "") -> None:
     Raises:
         DashboardError: It cannot be written, to a full disk for instance.
     """
+    with writing() as out:
+        print(text, file=out)
+
+
+@contextmanager
+def writing() -> Iterator[TextIO]:
+    """Give standard output to what writes much at once; as ``write_line`` in all else.
+
+    Raises:
+        DashboardError: It cannot be written.
+    """
     try:
-        print(text, flush=True)
+        yield sys.stdout
+        sys.stdout.flush()
     except BrokenPipeError:
         silence_stdout()
     except OSError as error:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
 import pytest
 
 from core.cli import is_command_line
 from core.cli.arguments import make_parser, split_launch
-from core.cli.output import columns
+from core.cli.output import columns, writing
 from core.errors import DashboardError
 
 
@@ -52,6 +55,17 @@ def test_nothing_named_is_the_one_click_choice() -> None:
 def test_variables_keep_equals_signs_and_odd_characters() -> None:
     words = split_launch("main.py", ["--env", "A=b=c $x;", "--env", "B=", "t.py"])
     assert words.options.env == [("A", "b=c $x;"), ("B", "")]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+def test_a_long_output_that_finds_no_room_is_refused_in_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        monkeypatch.setattr(sys, "stdout", full)
+        with (
+            pytest.raises(DashboardError, match="The output cannot be written: No space left"),
+            writing() as out,
+        ):
+            out.write("1,2,3\n" * 10_000)
 
 
 @pytest.mark.parametrize(
