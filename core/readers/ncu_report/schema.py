@@ -139,7 +139,7 @@ def _build() -> dict[str, type[Message]]:
     value = next(message for message in file.message_type if message.name == "Value")
     value.oneof_decl.add(name="kind")
     for each in value.field:
-        each.oneof_index = 0
+        each.MergeFrom(FieldDescriptorProto(oneof_index=0))
     pool = DescriptorPool()
     pool.Add(file)
     return {

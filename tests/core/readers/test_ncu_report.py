@@ -139,6 +139,7 @@ def test_open_ranges_and_the_call_stack_belong_to_their_launch(full: Report) -> 
     frames = full.call_frames
     assert [full.strings[row] for row in frames.symbol_id.tolist()] == ["at::mm", "main"]
     assert full.strings[frames.file_id[0]] == "/a/b.cpp"
+    assert [full.strings[row] for row in frames.module_id.tolist()] == ["libtorch.so", ""]
     assert (frames.line.tolist(), frames.address.tolist()) == ([31, MISSING], [2**63 + 5, 0])
 
 
@@ -166,6 +167,7 @@ def test_a_section_keeps_its_layout(full: Report) -> None:
     )
     assert [each.options[0].name for each in section.metrics] == ["further", "by_source"]
     assert section.definitions[0][:2] == ("derived__x", "a * 2")
+    assert (section.header_rows, section.header[0].options[0].label) == (2, "Bytes")
     assert section.groups == (("group_a", "Group A"),)
     (body,) = section.bodies
     assert (body.label, body.is_default) == ("Chart", True)
@@ -213,6 +215,11 @@ def test_items_of_a_section_hold_their_parts(full: Report) -> None:
     assert [each.options[0].name for each in line.highlight] == ["dram__bytes.sum"]
     assert isinstance(row, ItemRow)
     assert [placed.filter.allows(75) for placed in row.items] == [False]
+    roofline, hot_spots = items[4], items[5]
+    assert isinstance(roofline, RooflineChart)
+    assert (roofline.label, roofline.intensity_label, roofline.work_label) == ("Roofline", "Label", "Label")
+    assert isinstance(hot_spots, SectionTable)
+    assert (hot_spots.per_source, table.per_source) == (True, False)
     suffixes, timeline = items[6], items[-2]
     assert isinstance(suffixes, SuffixTable)
     assert (suffixes.suffixes, suffixes.bases[0].name) == (((".avg", "Average"),), "sm__cycles_active")

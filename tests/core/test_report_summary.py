@@ -1,0 +1,118 @@
+"""``summary`` of made-up reports on the command line: text, JSON, and refusals in two lines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import zstandard
+
+from core.cli import main
+from tests.helpers import ncu_reports as made
+
+CASES = Path(__file__).parents[3] / "shared" / "cases" / "inputs"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "made.ncu-rep"
+    path.write_bytes(made.full_report())
+    return path
+
+
+def test_the_object_holds_a_result_for_each_launch(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["summary", str(path), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["kind"], found["problems"]) == ("ncu_report", [])
+    assert (found["device"], found["tool_version"]) == ("NVIDIA H100 PCIe", "2025.1.0.0 (build 1)")
+    nothing = {"peak_flop_per_s": None, "peak_bytes_per_s": None, "flop_per_s": None, "intensity": None}
+    assert found["results"][0] == {
+        "kernel": "gemm(float *)",
+        "device": "NVIDIA H100 PCIe",
+        "grid": [64, 64, 1],
+        "block": [256, 1, 1],
+        "duration_ns": 25_792,
+        "sm_pct": 31.5,
+        "memory_pct": 26.25,
+        "dram_bytes_per_s": None,
+        "metrics": 10,
+        "sections": 1,
+        "rules": 2,
+        "verdict": None,
+        "rooflines": {"fp32": nothing},
+    }
+    ranged = found["results"][1]
+    assert (ranged["kernel"], ranged["grid"], ranged["block"]) == ("range", None, None)
+
+
+def test_the_text_has_a_line_for_each_launch(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path.write_bytes(path.read_bytes()[:-10])
+    assert main(["summary", str(path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "made.ncu-rep: 1 kernel"
+    assert lines[1].split(maxsplit=1) == ["device", "NVIDIA H100 PCIe"]
+    cells = [cell.strip() for cell in lines[5].split("  ") if cell]
+    assert cells == ["gemm(float *)", "25.79 \N{MICRO SIGN}s", "31.5 %", "26.2 %", "n/a", "n/a"]
+    assert lines[-1].startswith(
+        "problem: The file ends early: what is whole before that place is read. (byte "
+    )
+
+
+def test_names_are_text_and_nothing_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "made.ncu-rep"
+    name = "evil\x1b[31m\n" + "x" * 200
+    path.write_bytes(made.report(made.block(results=[made.result(f7=name)], texts=made.NAMES)))
+    assert main(["summary", str(path)]) == 0
+    printed = capsys.readouterr().out
+    assert "\x1b" not in printed
+    assert "evil\\x1b[31m\\nxxx" in printed
+
+
+def test_a_packed_report_is_summed_up_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "any.name"
+    path.write_bytes(zstandard.compress(made.full_report()))
+    assert main(["summary", str(path), "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["results"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--table", "kernels"], "A report has no tables here."),
+        (["--csv"], "A report has no tables here."),
+        (["{path}"], "Reports are summed up one at a time."),
+    ],
+)
+def test_what_does_not_go_is_refused(
+    path: Path, capsys: pytest.CaptureFixture[str], options: list[str], message: str
+) -> None:
+    assert main(["summary", str(path), *[option.format(path=path) for option in options]]) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.splitlines()[0] == f"error: {message}"
+    assert len(printed.err.splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        # Cases N13: a length of 50 million at byte 4, and nothing at all.
+        (
+            "N13_fake.ncu-rep",
+            b"NVR\x00" + bytes(range(256)) * 4,
+            "The report is damaged: block length 50,462,976 at byte 4 of 1,028.",
+        ),
+        ("N13_empty.ncu-rep", b"", "The report is empty (0 bytes)."),
+    ],
+)
+def test_a_damaged_and_an_empty_report_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, content: bytes, said: str
+) -> None:
+    handed = CASES / name
+    (tmp_path / name).write_bytes(content)
+    for path in [tmp_path / name] + [handed] * handed.is_file():
+        assert main(["summary", str(path), "--json"]) == 2
+        printed = capsys.readouterr()
+        assert (printed.out, printed.err.splitlines()[0]) == ("", f"error: {said}")
+        assert printed.err.splitlines()[1].startswith("hint: ")
