@@ -123,6 +123,7 @@ class Container:
         unpacker = zlib.decompressobj(wbits=31)
         begun = False
         unpacked_bytes = 0
+        magic = b""
         for block in blocks:
             rest = block
             while rest:
@@ -130,6 +131,8 @@ class Container:
                     rest = rest.lstrip(b"\x00")
                     if not rest:
                         break
+                    magic = b""
+                magic = (magic + rest[:2])[:2]
                 before = unpacker.copy()
                 try:
                     part = unpacker.decompress(rest, BLOCK_BYTES)
@@ -138,7 +141,8 @@ class Container:
                     if part:
                         yield part
                     unpacked_bytes += len(part)
-                    code = "gzip_damaged" if begun or part or not unpacked_bytes else "bytes_behind_gzip"
+                    behind = unpacked_bytes and magic != _GZIP
+                    code = "bytes_behind_gzip" if behind else "gzip_damaged"
                     self._oddities.add(code, unpacked_bytes)
                     return
                 begun = True
@@ -150,7 +154,11 @@ class Container:
                     rest = unpacker.unused_data
                     unpacker, begun = zlib.decompressobj(wbits=31), False
         if begun:
-            self._oddities.add("gzip_ends_early", unpacked_bytes)
+            # What did not fit in the last block.
+            part = unpacker.flush()
+            if part:
+                yield part
+            self._oddities.add("gzip_ends_early", unpacked_bytes + len(part))
 
 
 def _before_damage(unpacker: Any, packed: bytes) -> bytes:
