@@ -116,48 +116,40 @@ class Container:
                     f"The gzip file unpacks to more than {ratio} times its size.",
                     "No trace is that repetitive. Unpack it yourself if you trust it, and open the result.",
                 )
-            yield part
+            if part:
+                yield part
 
     def _members(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
-        """Unpacks member after member; zero bytes between and behind them are padding."""
+        """Unpacks member after member; zero bytes between and behind them are padding. Parts may be empty."""
         unpacker = zlib.decompressobj(wbits=31)
         begun = False
         unpacked_bytes = 0
         magic = b""
         for block in blocks:
-            rest = block
+            rest = block if begun else block.lstrip(b"\x00")
             while rest:
-                if not begun:
-                    rest = rest.lstrip(b"\x00")
-                    if not rest:
-                        break
-                    magic = b""
                 magic = (magic + rest[:2])[:2]
                 before = unpacker.copy()
                 try:
                     part = unpacker.decompress(rest, BLOCK_BYTES)
                 except zlib.error:
                     part = _before_damage(before, rest)
-                    if part:
-                        yield part
+                    yield part
                     unpacked_bytes += len(part)
                     behind = unpacked_bytes and magic != _GZIP
-                    code = "bytes_behind_gzip" if behind else "gzip_damaged"
-                    self._oddities.add(code, unpacked_bytes)
+                    self._oddities.add("bytes_behind_gzip" if behind else "gzip_damaged", unpacked_bytes)
                     return
                 begun = True
-                if part:
-                    unpacked_bytes += len(part)
-                    yield part
+                unpacked_bytes += len(part)
+                yield part
                 rest = unpacker.unconsumed_tail
                 if unpacker.eof:
-                    rest = unpacker.unused_data
-                    unpacker, begun = zlib.decompressobj(wbits=31), False
+                    rest = unpacker.unused_data.lstrip(b"\x00")
+                    unpacker, begun, magic = zlib.decompressobj(wbits=31), False, b""
         if begun:
             # What did not fit in the last block.
             part = unpacker.flush()
-            if part:
-                yield part
+            yield part
             self._oddities.add("gzip_ends_early", unpacked_bytes + len(part))
 
 
