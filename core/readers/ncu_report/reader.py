@@ -9,21 +9,14 @@ from google.protobuf.message import DecodeError
 
 from core.errors import DashboardError
 from core.files import printable
-from core.readers.ncu_report.columns import (
-    Frames,
-    Launches,
-    Metrics,
-    Ranges,
-    Texts,
-    as_int64,
-    optional,
-)
+from core.readers.ncu_report.columns import Frames, Metrics, Ranges, as_int64, optional
 from core.readers.ncu_report.container import Block, Blocks, Entry, read_unpacked
 from core.readers.ncu_report.problems import Oddities
 from core.readers.ncu_report.rules import decode_rule
 from core.readers.ncu_report.schema import decode, empty, text_of
 from core.readers.ncu_report.sections import decode_section
 from core.readers.ncu_report.session import Devices, created_ns, session_facts
+from core.readers.ncu_rows import Launches, Texts
 from core.tables.columns import MISSING, NO_ROW
 from core.tables.ncu import (
     MetricValue,
