@@ -162,7 +162,7 @@ def problems_table(problems: tuple[Problem, ...]) -> ResultTable:
     members = [np.array(problem.rows, np.int32) for problem in problems]
     return ResultTable(
         name="quality",
-        title="Data quality",
+        title="Notes on the data",
         columns=(
             _texts("name", "What", [problem.message for problem in problems], "What was found, in words."),
             Column(

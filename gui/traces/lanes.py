@@ -243,16 +243,16 @@ def _process_name(trace: Trace, track: int) -> str:
 
 
 def _order(trace: Trace, lane: _Lane, calls: int, *, main: bool) -> tuple[int, int, int, str]:
-    """The main thread, streams (each below its ranges), threads by calls, other tracks, Python frames."""
+    """The main thread, streams (each below its ranges), threads by calls, Python frames, other tracks."""
     tracks = trace.tracks
     thread = trace.strings[int(tracks.thread_id[lane.track])]
     if lane.on_device:
         below = lane.part == _Part.MAIN
         return 1, int(tracks.device[lane.track]), 2 * int(tracks.stream[lane.track]) + below, thread
     if lane.part == _Part.PYTHON:
-        return 4, 0, -calls, thread
+        return 3, 0, -calls, thread
     if not calls:
-        return 3, 0, -lane.weight_ns, thread
+        return 4, 0, -lane.weight_ns, thread
     return 0 if main else 2, 0, -calls, thread
 
 

@@ -108,7 +108,7 @@ class TraceBar(QWidget):
             self.steps.setToolTip("The trace marks no steps (ProfilerStep)")
             return
         first, last = min(each.start_ns for each in steps), max(each.end_ns for each in steps)
-        self.steps.addItem("Steps  only, no warm-up", Selection(first, last))
+        self.steps.addItem("Steps  only", Selection(first, last))
         ranks = {each.rank for each in steps}
         for step in steps[:MOST_LISTED]:
             rank = f", rank {step.rank}" if len(ranks) > 1 and step.rank is not None else ""

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 
 LONGEST_NAME: Final = 4_096
 MOST_ARGUMENTS: Final = 60
+NAME_LINES: Final = 8
+STACK_LINES: Final = 24
 
 
 class TraceInspectorHead(QWidget):
@@ -120,8 +122,8 @@ class TraceInspector(QWidget):
         self._facts: SliceFacts | None = None
         self.head = TraceInspectorHead(theme)
         self.head.copy_asked.connect(self._copy)
-        self.name = WrappedText("Full name")
-        self.stack = WrappedText("Python stack")
+        self.name = WrappedText("Full name", NAME_LINES)
+        self.stack = WrappedText("Python stack", STACK_LINES)
         self._nothing = plain_label("Nothing is selected.")
         set_kind(self._nothing, kind="secondary")
         self._arguments_note = plain_label(wrap=True)
@@ -245,16 +247,16 @@ class TraceInspector(QWidget):
 
 
 class WrappedText(QPlainTextEdit):
-    """Text to read and copy that breaks anywhere, as high as it is: names of kernels have no spaces."""
+    """Text to read and copy that breaks anywhere, as high as its lines up to a number; then it scrolls."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, most_lines: int) -> None:
         super().__init__()
+        self._most_lines = most_lines
         self.setAccessibleName(name)
         self.setReadOnly(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setTabChangesFocus(True)
         self.document().setDocumentMargin(0)
         set_kind(self, kind="name")
@@ -271,7 +273,7 @@ class WrappedText(QPlainTextEdit):
 
     def _fit(self) -> None:
         # A plain text document measures its height in lines.
-        lines = max(1, round(self.document().size().height()))
+        lines = min(max(1, round(self.document().size().height())), self._most_lines)
         self.setFixedHeight(lines * self.fontMetrics().lineSpacing() + 6)
 
 

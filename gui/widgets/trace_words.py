@@ -12,7 +12,6 @@ from core.units import (
     format_duration_ns,
     format_file_bytes,
     format_fixed,
-    format_number,
     format_pct,
 )
 
@@ -90,7 +89,7 @@ def _launch_pairs(launch: LaunchShape, *, kernel: bool) -> Pairs:
         ("Grid", _triple(launch.grid), "" if launch.grid else why),
         ("Block", _triple(launch.block), "" if launch.block else why),
         ("Registers a thread", _number(launch.registers_per_thread), ""),
-        ("Shared memory", NOT_MEASURED if shared is None else f"{format_number(shared / 1024)} KiB", ""),
+        ("Shared memory", NOT_MEASURED if shared is None else f"{shared / 1024:.4g} KiB", ""),
         (
             "Occupancy, estimate",
             NOT_MEASURED if launch.occupancy_pct is None else format_pct(launch.occupancy_pct, 0),
