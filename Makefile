@@ -4,7 +4,7 @@ PY := .venv/bin/python
 BIN := .venv/bin
 OLD_PYTHON_FILES := resources/rank_agent/rank_agent.py resources/preflight/preflight.py
 
-.PHONY: help run demo test bench check lint format types imports dead-code old-python wheel clean distclean
+.PHONY: help run demo test bench fuzz check lint format types imports dead-code old-python wheel clean distclean
 .PHONY: setup setup-test
 
 help: ## This list
@@ -27,6 +27,10 @@ test: setup-test ## Every test, those with a real window included (ARGS="-k name
 
 bench: setup-test ## Measure: a table of medians and ratios, takes minutes
 	@$(PY) tests/benchmarks/run_all.py $(ARGS)
+
+fuzz: setup-test ## Damage 100,000 traces and read them, takes an hour (ARGS="--seed 2 --analyses 6")
+	@$(PY) -m tests.fuzz.growth
+	@$(PY) -m tests.fuzz.fuzz_traces $(ARGS)
 
 check: lint format types imports dead-code old-python ## Everything that reads the code without running it
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 # Source: torch/csrc/autograd/profiler_python.cpp (1.12 to 2.13).
 _FRAME: Final = "nn.Module: "
+MOST_DEPTH: Final = 128
+"""Deeper modules count as the one that they lie in: Python itself ends calls at a thousand frames."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,7 +109,9 @@ def _from_frames(trace: Trace, nesting: Nesting, frames: Bool) -> ModuleTree:
     parents = [np.empty(0, np.int32)]
     # Level by level: there are few levels, and may be many frames.
     here = outer == NO_ROW
-    while here.any():
+    levels = 0
+    while here.any() and levels < MOST_DEPTH:
+        levels += 1
         parent = np.where(outer[here] == NO_ROW, NO_ROW, node[outer[here]]).astype(np.int64)
         name_id = slices.name_id[rows[here]]
         place = dense_pairs(parent, name_id.astype(np.int64))
@@ -116,6 +120,10 @@ def _from_frames(trace: Trace, nesting: Nesting, frames: Bool) -> ModuleTree:
         names += [trace.strings[each].removeprefix(_FRAME) for each in name_id[first].tolist()]
         parents.append(parent[first].astype(np.int32))
         here = (node[rows] == NO_ROW) & (outer != NO_ROW) & (node[outer] != NO_ROW)
+    placed = node[rows] != NO_ROW
+    if not placed.all():
+        frames = frames & (node != NO_ROW)
+        around, rows = nearest_where(nesting, frames), rows[placed]
     return ModuleTree(
         tuple(names),
         np.concatenate(parents),
@@ -135,7 +143,7 @@ def _from_hierarchies(trace: Trace, calls: Nesting) -> ModuleTree:
     for at, text_id in enumerate(texts.tolist()):
         node = NO_ROW
         # Source: ModuleInstanceInfo of torch/csrc/jit: name(Class)::method, joined by dots.
-        for part in filter(None, trace.strings[text_id].split(".")):
+        for part in filter(None, trace.strings[text_id].split(".", MOST_DEPTH)[:MOST_DEPTH]):
             instance, _, kind = part.partition("::")[0].partition("(")
             name = f"{instance} ({kind.removesuffix(')')})" if kind else instance
             node = nodes.setdefault((node, name), len(nodes))

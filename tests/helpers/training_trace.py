@@ -35,15 +35,17 @@ BACKWARD = 2
 
 def training_trace() -> Trace:
     """Returns the recording of rank 0 of 2: an untimed warm-up kernel, two steps, and a replayed graph."""
-    return trace_of(
+    return trace_of(*training_events(), rank=0, world_size=2, backend="nccl")
+
+
+def training_events() -> list[dict[str, Any]]:
+    """Returns its events as they would stand in a file."""
+    return [
         kernel("warm_up_kernel", 0, 3, correlation=1),
         *_step(1, 100),
         *_step(2, 1100),
         *_graph(2100),
-        rank=0,
-        world_size=2,
-        backend="nccl",
-    )
+    ]
 
 
 def _step(number: int, at: float) -> list[dict[str, Any]]:
