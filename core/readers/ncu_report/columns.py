@@ -80,13 +80,19 @@ class Metrics:
             How many were left out because their name is not in the table of strings so far.
         """
         self.facts = {}
-        known = [metric for metric in metrics if metric.name < len(self._id_of_stored)]
+        limit = len(self._id_of_stored)
+        known, stored_ids = list(metrics), [metric.name for metric in metrics]
+        if max(stored_ids, default=0) >= limit:
+            known = [metric for metric, place in zip(known, stored_ids, strict=True) if place < limit]
+            stored_ids = [place for place in stored_ids if place < limit]
         nameless = len(metrics) - len(known)
-        ids = [self._id_of_stored[metric.name] for metric in known]
+        ids = [self._id_of_stored[place] for place in stored_ids]
         if len(set(ids)) < len(ids):
             known, ids = _first_of_each(known, ids)
-        fields = [metric.value.WhichOneof("kind") for metric in known]
-        stored = [field and getattr(metric.value, field) for metric, field in zip(known, fields, strict=True)]
+        # Each access to a field makes an object: no field is asked for twice.
+        values = [metric.value for metric in known]
+        fields = [value.WhichOneof("kind") for value in values]
+        stored = [field and getattr(value, field) for value, field in zip(values, fields, strict=True)]
         for name_id, value in zip(ids, stored, strict=True):
             if name_id in self._fact_names and value is not None:
                 self.facts[self._fact_names[name_id]] = text_of(value) if isinstance(value, bytes) else value
