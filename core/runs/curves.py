@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from core.runs.snapshot import SERIES
+from core.runs.skew import StepSkew
+from core.runs.snapshot import ALL_RANKS, SERIES
 from core.telemetry.series import POINT_LIMIT, GrowingSeries
 
 if TYPE_CHECKING:
@@ -14,18 +15,24 @@ _TIME_POINT_LIMIT = POINT_LIMIT // 4
 
 
 class Curves:
-    """Growing curves; ``view`` is the same object until one of them has grown."""
+    """Growing curves; ``view`` is the same object until one of them has grown.
 
-    def __init__(self) -> None:
+    The skew of the step times follows from these and is added by nobody else.
+    """
+
+    def __init__(self, ranks: int) -> None:
         self._curves: dict[str, dict[int, GrowingSeries]] = {name: {} for name in SERIES}
         self._views: dict[str, dict[int, Series]] = {}
         self._grown: set[str] = set()
+        self._skew = StepSkew(ranks)
 
     def add(self, name: str, rank: int, x: float, y: float) -> None:
         """Adds a point; over steps, an earlier x replaces the curve from there on."""
         curve = self._curve(name, rank)
         if SERIES[name][0] == "s" and curve.last_x is not None and x < curve.last_x:
             x = curve.last_x  # a clock that was set back
+        if name == "step_time" and curve.last_x is not None and x <= curve.last_x:
+            self._skew.begin_again(x)
         curve.append(x, y)
         self._grown.add(name)
 
@@ -55,8 +62,16 @@ class Curves:
                 self._views.pop(name, None)
                 if curves:
                     self._views[name] = {rank: curves[rank].view() for rank in sorted(curves)}
+            if "step_time" in self._grown:
+                self._view_skew()
             self._grown.clear()
         return self._views
+
+    def _view_skew(self) -> None:
+        self._views.pop("skew", None)
+        skew = self._skew.follow(self._views["step_time"])
+        if skew is not None:
+            self._views["skew"] = {ALL_RANKS: skew}
 
     def _curve(self, name: str, rank: int) -> GrowingSeries:
         curves = self._curves[name]

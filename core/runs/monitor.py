@@ -97,7 +97,7 @@ class RunMonitor:
         self._may_ask = may_ask and not self._manifest.read_only
         ranks, created_ns = self._manifest.job.ranks, self._manifest.created_ns
         self._rule, self._rule_problem = self._compile_rule()
-        self._curves = Curves()
+        self._curves = Curves(ranks)
         self._losses = LossWatch(ranks)
         self._steps = StepTable(ranks)
         self._tracks = [

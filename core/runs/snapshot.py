@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from core.telemetry.events import GpuReading
 
 __all__ = [
+    "ALL_RANKS",
     "SERIES",
     "Alert",
     "Capture",
@@ -111,6 +112,7 @@ SERIES: dict[str, tuple[str, str]] = {
     "loss": ("step", ""),
     "step_time": ("step", "ms"),
     "own_time": ("step", "ms"),
+    "skew": ("step", "ms"),
     "grad_norm": ("step", ""),
     "learning_rate": ("step", ""),
     "resident": ("s", "GiB"),
@@ -124,7 +126,10 @@ SERIES: dict[str, tuple[str, str]] = {
     "sm_clock": ("s", "MHz"),
     "nvlink": ("s", "GB/s"),
 }
-"""Name of each series kept per rank -> (what x is, unit of y)."""
+"""Name of each series -> (what x is, unit of y). All are kept per rank but "skew", which is of all ranks."""
+
+ALL_RANKS = -1
+"""Stands for the rank of a series that is one for all of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +159,7 @@ class RunSnapshot:
         version: Grows with every change; an equal version is an equal run.
         alive: The supervisor is there.
         headline: One line on the state: what it does, or what went wrong.
-        series: By name of ``SERIES``, then by global rank; empty ones absent.
+        series: By name of ``SERIES``, then by global rank or ``ALL_RANKS``; empty ones absent.
         gpus: Newest reading of each GPU, () if there is none.
         gpus_unavailable: Why there is none and what to do, "" if there is.
         problems: All that was skipped or repaired while reading, counted.

@@ -61,7 +61,7 @@ class GrowingSeries:
         """Adds a point. An x before the end replaces all from there on (a rank that began again)."""
         count = self._count
         if count and x < self._x[count - 1]:
-            self._cut(x)
+            self.cut(x)
             count = self._count
         if count == len(self._x):
             self._grow()
@@ -94,14 +94,16 @@ class GrowingSeries:
             self._view = Series(x=x, y=y, generation=self._generation)
         return self._view
 
+    def cut(self, x: float) -> None:
+        """Forgets the points from ``x`` on; views that were handed out keep theirs."""
+        keep = int(np.searchsorted(self._x[: self._count], x, "left"))
+        if keep < self._count:
+            self._move(self._x[:keep], self._y[:keep], len(self._x))
+            self._generation += 1
+
     def clear(self) -> None:
         """Forgets all points; views that were handed out keep theirs."""
         self._move(np.empty(0), np.empty(0), _FIRST_CAPACITY)
-        self._generation += 1
-
-    def _cut(self, x: float) -> None:
-        keep = int(np.searchsorted(self._x[: self._count], x, "left"))
-        self._move(self._x[:keep], self._y[:keep], len(self._x))
         self._generation += 1
 
     def _grow(self) -> None:

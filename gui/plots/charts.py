@@ -9,17 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from core.runs.snapshot import SERIES
+from core.runs.snapshot import ALL_RANKS, SERIES
 from core.units import format_count
-from gui.plots.curves import ChartData, Curve, skew_of
+from gui.plots.curves import ChartData, Curve
 from gui.plots.words import with_unit
 
 if TYPE_CHECKING:
     from core.runs.snapshot import RunSnapshot
-    from core.telemetry.views import Series
-
-SKEW = "skew"
-"""Not a series of the run: largest minus smallest step time over the ranks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +23,7 @@ class Option:
     """One series that a chart can show.
 
     Attributes:
-        series: Name in ``RunSnapshot.series``, or ``SKEW``.
+        series: Name in ``RunSnapshot.series``.
         label: On the switch.
         tip: What the figure is.
     """
@@ -110,7 +106,7 @@ CHARTS: tuple[ChartSpec, ...] = (
         (
             Option("step_time", "Step", "Time from one optimizer step to the next."),
             Option("own_time", "Own work", "Step time less the time the rank is known to have waited."),
-            Option(SKEW, "Skew", "Largest minus smallest step time over the ranks."),
+            Option("skew", "Skew", "Largest minus smallest step time over the ranks."),
         ),
         zero_based=True,
         comes_with="it takes two optimizer steps",
@@ -148,14 +144,8 @@ PREFERRED = ("memory", "loss", "step_time", "clocks", "grad_norm", "learning_rat
 
 def options_of(spec: ChartSpec, snapshot: RunSnapshot) -> tuple[Option, ...]:
     """The options that this run has points for; resident memory only where it is all there is."""
-    found = tuple(option for option in spec.options if _has(option, snapshot))
+    found = tuple(option for option in spec.options if snapshot.series.get(option.series))
     return tuple(option for option in found if option.series != "resident") or found
-
-
-def _has(option: Option, snapshot: RunSnapshot) -> bool:
-    if option.series == SKEW:
-        return len(snapshot.series.get("step_time", {})) > 1
-    return bool(snapshot.series.get(option.series))
 
 
 def offered(snapshot: RunSnapshot) -> tuple[ChartSpec, ...]:
@@ -165,27 +155,21 @@ def offered(snapshot: RunSnapshot) -> tuple[ChartSpec, ...]:
 
 def chart_data(spec: ChartSpec, option: Option, snapshot: RunSnapshot) -> ChartData:
     """Takes the curves of one chart out of a snapshot; arrays are not copied."""
-    name = "step_time" if option.series == SKEW else option.series
+    name = option.series
     curves = tuple(
         Curve(rank, series.x, series.y, series.generation)
         for rank, series in sorted(snapshot.series.get(name, {}).items())
     )
     x_name, unit = SERIES[name]
-    note = ""
-    if option.series == SKEW:
-        skew = skew_of(curves)
-        curves = (skew,) if skew is not None else ()
-    elif option.series == "step_time":
-        note = skew_words(snapshot.series.get(name, {}))
     x: Literal["step", "s"] = "s" if x_name == "s" else "step"
     return ChartData(
-        name=option.series,
+        name=name,
         curves=curves,
         x_name=x,
         unit=unit,
         zero_based=spec.zero_based,
         marks_non_finite=spec.marks_non_finite,
-        note=note,
+        note=skew_words(snapshot) if name == "step_time" else "",
     )
 
 
@@ -199,10 +183,9 @@ def empty_words(spec: ChartSpec, snapshot: RunSnapshot) -> str:
     return f"{what}: {why}" if why else what
 
 
-def skew_words(step_times: dict[int, Series]) -> str:
+def skew_words(snapshot: RunSnapshot) -> str:
     """Skew of the newest step that all ranks have ended: "skew 1.2 ms at step 1,248"."""
-    tails = [Curve(rank, series.x[-64:], series.y[-64:]) for rank, series in step_times.items()]
-    skew = skew_of(tails)
+    skew = snapshot.series.get("skew", {}).get(ALL_RANKS)
     if skew is None:
         return ""
     return f"skew {with_unit(float(skew.y[-1]), 'ms')} at step {format_count(round(float(skew.x[-1])))}"
@@ -216,7 +199,7 @@ def caption_of(spec: ChartSpec, option: Option, snapshot: RunSnapshot) -> str:
         return ", ".join(words[source] for source in ("autograd", "log", "rule") if source in sources)
     if spec.id == "grad_norm":
         return "local part of each rank" if any(rank.grad_norm_partial for rank in snapshot.ranks) else ""
-    unit = "ms" if option.series == SKEW else SERIES[option.series][1]
+    unit = SERIES[option.series][1]
     if option.series == "resident":
         return f"{unit}, resident"
     return unit

@@ -1,18 +1,15 @@
 """What a chart is given to draw: curves with a rank, and how they are meant.
 
-Plain data and arithmetic on it; nothing here draws.
+Plain data and how to find one's way in it; nothing here draws.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 Floats = NDArray[np.float64]
 
@@ -28,7 +25,7 @@ class Curve:
     """One rank's curve.
 
     Attributes:
-        rank: Global rank.
+        rank: Global rank; ``ALL_RANKS`` for a curve that is one for all of them.
         x: (n,) float64, ascending.
         y: (n,) float64; NaN and the infinities may be gaps or measured values.
         generation: Curves of one rank with the same generation differ only by
@@ -87,31 +84,6 @@ def visible(x: Floats, low: float, high: float) -> slice:
     first = int(np.searchsorted(x, low, side="left"))
     last = int(np.searchsorted(x, high, side="right"))
     return slice(max(0, first - 1), min(len(x), last + 1))
-
-
-def skew_of(curves: Sequence[Curve]) -> Curve | None:
-    """Largest minus smallest y over the ranks at each x that all of them have.
-
-    Ranks of one job share their step numbers except for the newest few.
-    """
-    filled = [curve for curve in curves if curve.x.size]
-    if len(filled) < 2:
-        return None
-    length = min(len(curve.x) for curve in filled)
-    aligned = all(
-        curve.x[0] == filled[0].x[0] and curve.x[length - 1] == filled[0].x[length - 1] for curve in filled
-    )
-    if aligned:
-        x = filled[0].x[:length]
-        rows = [curve.y[:length] for curve in filled]
-    else:
-        x = filled[0].x
-        for curve in filled[1:]:
-            x = np.intersect1d(x, curve.x)
-        if not x.size:
-            return None
-        rows = [curve.y[np.searchsorted(curve.x, x)] for curve in filled]
-    return Curve(rank=-1, x=x, y=np.max(rows, axis=0) - np.min(rows, axis=0))
 
 
 def nearest(curve: Curve, x: float) -> int | None:

@@ -13,9 +13,10 @@ from PySide6.QtGui import QKeyEvent, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from core.runs.snapshot import ALL_RANKS
 from gui.plots.band import band_of, bin_curves
 from gui.plots.charts import CHARTS, chart_data, empty_words, offered, options_of, skew_words
-from gui.plots.curves import ChartData, Curve, skew_of
+from gui.plots.curves import ChartData, Curve
 from gui.plots.dashes import cut_dashes
 from gui.plots.export import in_view, save_png, save_svg, to_csv, to_json
 from gui.plots.labels import closest_group, place
@@ -441,18 +442,20 @@ def test_dashes_are_cut_along_the_curve_and_gaps_stay_gaps() -> None:
     assert np.abs(np.diff(y))[connected[:-1]].sum() > 50
 
 
-def test_skew_is_taken_over_the_steps_that_all_ranks_have() -> None:
-    short = Curve(0, np.arange(3.0), np.array([10.0, 10.0, 10.0]))
-    long = Curve(1, np.arange(4.0), np.array([11.0, 12.0, 15.0, 99.0]))
-    skew = skew_of([short, long])
-    assert skew is not None
-    assert skew.y.tolist() == [1, 2, 5]
-    late = Curve(1, np.array([2.0, 3.0]), np.array([13.0, 99.0]))
-    again = skew_of([short, late])
-    assert again is not None
-    assert (again.x.tolist(), again.y.tolist()) == ([2], [3])
-    assert skew_words({0: series([5, 5]), 1: series([5, 6.25])}) == "skew 1.2 ms at step 1"
-    assert skew_of([short]) is None
+def test_the_skew_of_a_run_is_drawn_as_it_comes() -> None:
+    spec = next(spec for spec in CHARTS if spec.id == "step_time")
+    times = {0: series([5, 5]), 1: series([5, 6.25])}
+    skew = series([0, 1.25], generation=3)
+    running = replace(cpu_snapshot(), series={"step_time": times, "skew": {ALL_RANKS: skew}})
+    option = options_of(spec, running)[-1]
+    data = chart_data(spec, option, running)
+    assert (option.label, data.unit, data.x_name) == ("Skew", "ms", "step")
+    assert [(curve.rank, curve.generation) for curve in data.curves] == [(-1, 3)]
+    assert data.curves[0].y is skew.y
+    assert skew_words(running) == "skew 1.2 ms at step 1"
+    alone = replace(running, series={"step_time": {0: series([5, 5])}})
+    assert [option.label for option in options_of(spec, alone)] == ["Step"]
+    assert skew_words(alone) == ""
 
 
 def test_charts_offer_only_what_a_run_has() -> None:

@@ -17,7 +17,7 @@ from core.runs.identity import identity
 from core.runs.job import JobSpec
 from core.runs.manifest import Manifest, write_manifest
 from core.runs.monitor import RunMonitor
-from core.runs.snapshot import RankStatus, RunSnapshot
+from core.runs.snapshot import ALL_RANKS, RankStatus, RunSnapshot
 from core.runs.store import RunFolder, RunStore
 from core.telemetry import events as wire
 
@@ -474,6 +474,45 @@ def test_a_restarted_rank_begins_its_curves_again(run: Run) -> None:
     assert len(curve(before, "loss", 0)) == 5
     rank = snapshot.ranks[0]
     assert (rank.restarts, rank.exception, rank.status) == (1, None, RankStatus.RUNNING)
+
+
+def step_times(run: Run, rank: int, times_ms: dict[int, int]) -> None:
+    for step, ms in times_ms.items():
+        run.record(rank, wire.Step, step=step, micro_steps=1, step_time_ns=ms * 1_000_000)
+
+
+def test_skew_is_of_the_steps_that_all_ranks_have(tmp_path: Path) -> None:
+    run = Run(tmp_path, ranks=2)
+    monitor = run.monitor()
+    step_times(run, 0, {1: 10, 2: 10, 3: 10})
+    assert "skew" not in monitor.poll().series
+    step_times(run, 1, {1: 11, 2: 12})
+    first = monitor.poll()
+    assert curve(first, "skew", ALL_RANKS) == [(1, 1), (2, 2)]
+    # Each has lost another step, and both end alike.
+    step_times(run, 1, {3: 15, 5: 20, 6: 30})
+    step_times(run, 0, {4: 90, 6: 10})
+    second = monitor.poll()
+    assert curve(second, "skew", ALL_RANKS) == [(1, 1), (2, 2), (3, 5), (6, 20)]
+    assert second.series["skew"][ALL_RANKS].generation == first.series["skew"][ALL_RANKS].generation
+    # Ranks that begin again take their earlier steps' skew with them.
+    for rank in range(2):
+        run.start(rank, restart=1)
+        step_times(run, rank, {2: 10 + 3 * rank})
+    third = monitor.poll()
+    assert curve(third, "skew", ALL_RANKS) == [(1, 1), (2, 3)]
+    assert third.series["skew"][ALL_RANKS].generation != second.series["skew"][ALL_RANKS].generation
+
+
+def test_skew_is_the_same_for_who_reads_a_long_run_late(tmp_path: Path) -> None:
+    run = Run(tmp_path, ranks=2)
+    step_times(run, 0, {step: 10 for step in range(1, 4_000)})
+    # The other file holds more a step: it is read later and later.
+    for step in range(1, 4_000):
+        run.step(1, step, 1.0, step_time_ns=12_000_000)
+    skew = run.monitor().read_all().series["skew"][ALL_RANKS]
+    assert skew.x.tolist() == list(range(1, 4_000))
+    assert set(skew.y.tolist()) == {2.0}
 
 
 def test_what_cannot_be_read_is_counted(run: Run) -> None:
