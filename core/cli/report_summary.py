@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import argparse
     from pathlib import Path
 
-    from core.tables.ncu import MetricValue
+    from core.tables.ncu import MetricValue, SessionFacts
 
 _REPORT_ENDS: Final = (".ncu-rep", ".ncu-repz")
 _LONGEST_NAME: Final = 60
@@ -34,7 +34,7 @@ _LONGEST_NAME: Final = 60
 def is_report(path: Path) -> bool:
     """Tell whether a file is summed up here: by its content, an empty one by its name."""
     kind = describe_path(path).kind
-    return kind in ("ncu_report", "ncu_csv") or (kind == "empty" and path.suffix in _REPORT_ENDS)
+    return kind in ("ncu_report", "ncu_csv", "csv") or (kind == "empty" and path.suffix in _REPORT_ENDS)
 
 
 def run_report_summary(paths: list[Path], options: argparse.Namespace) -> int:
@@ -52,7 +52,7 @@ def run_report_summary(paths: list[Path], options: argparse.Namespace) -> int:
     if reader is None:
         raise DashboardError(
             f"{description.name} cannot be read: {description.title}.",
-            "Open a report that ncu wrote with -o.",
+            "Open a report that ncu wrote with -o, or a table of ncu --csv.",
         )
     report = reader.load()(paths[0])
     assert isinstance(report, Report)
@@ -124,7 +124,7 @@ def _write_text(report: Report) -> None:
     count = len(report.launches)
     write_line(f"{printable(report.name)}: {format_count(count)} kernel{'' if count == 1 else 's'}")
     write_line(f"  {'device':<12} {', '.join(names) or 'not named'}")
-    write_line(f"  {'tool':<12} {printable(report.session.tool_version or 'version unknown')}")
+    write_line(f"  {'tool':<12} {printable(_tool(report.session))}")
     if count:
         write_line()
         header = ["kernel", "duration", "SM", "memory", "DRAM", "fp32"]
@@ -136,6 +136,13 @@ def _write_text(report: Report) -> None:
     for problem in report.problems:
         where = f" ({problem.places[0]})" if problem.places else ""
         write_line(f"problem: {printable(problem.message)}{where}")
+
+
+def _tool(session: SessionFacts) -> str:
+    """Return the tool's version; reports of 2020 and 2021 at times name that of CUDA only."""
+    cuda = dict(session.versions).get("CUDA Version")
+    unknown = f"version unknown (CUDA {cuda})" if cuda else "version unknown"
+    return session.tool_version or unknown
 
 
 def _cells(result: dict[str, Any]) -> list[str]:

@@ -59,6 +59,19 @@ def test_the_text_has_a_line_for_each_launch(path: Path, capsys: pytest.CaptureF
     )
 
 
+def test_a_tool_without_a_version_is_told_by_its_cuda(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "made.ncu-rep"
+    cuda = made.message({8: [made.message({1: "CUDA Version", 2: "11.2"})]})
+    for session, said in ((cuda, "version unknown (CUDA 11.2)"), (b"", "version unknown")):
+        path.write_bytes(made.report(made.block(session=session)))
+        assert main(["summary", str(path)]) == 0
+        lines = capsys.readouterr().out.splitlines()
+        assert lines[2].split(maxsplit=1) == ["tool", said]
+        assert lines[-1] == "problem: No kernels in this file."
+
+
 def test_names_are_text_and_nothing_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "made.ncu-rep"
     name = "evil\x1b[31m\n" + "x" * 200
