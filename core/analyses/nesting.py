@@ -35,6 +35,7 @@ _OUTER_FIRST: Final = {
 }
 _BETWEEN: Final = 2
 _MOST_TOGETHER: Final = 64
+_LAST_NS: Final = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,11 +81,10 @@ def nest_slices(slices: SliceTable, tracks: TrackTable, kinds: Iterable[SliceKin
     if kinds is not None:
         chosen &= np.isin(slices.kind, [int(kind) for kind in kinds])
     order = np.flatnonzero(chosen).astype(np.int32)
-    length_ns = _lengths_ns(slices)
-    _sort_outer_first(order, slices, length_ns)
+    _sort_outer_first(order, slices)
     parent = np.full(len(slices), NO_ROW, np.int32)
     depth = np.full(len(slices), NO_ROW, np.int32)
-    overlapping = _find_parents(order, slices.track, slices.start_ns, length_ns, parent, depth)
+    overlapping = _find_parents(order, slices.track, slices.start_ns, slices.duration_ns, parent, depth)
     return Nesting(parent, depth, order, int(overlapping))
 
 
@@ -140,7 +140,7 @@ def _lengths_ns(slices: SliceTable) -> Int64:
     return ends_ns(slices.start_ns, slices.duration_ns) - slices.start_ns
 
 
-def _sort_outer_first(order: Int32, slices: SliceTable, length_ns: Int64) -> None:
+def _sort_outer_first(order: Int32, slices: SliceTable) -> None:
     """Sorts ascending rows by track, start, longest first, then by kind.
 
     A file has long runs in the order of time, which a stable sort by the start
@@ -155,15 +155,22 @@ def _sort_outer_first(order: Int32, slices: SliceTable, length_ns: Int64) -> Non
     kind_rank = np.full(256, _BETWEEN, np.uint8)
     for kind, place in _OUTER_FIRST.items():
         kind_rank[kind] = place
-    if not _order_equal_starts(order, slices.track, slices.start_ns, length_ns, kind_rank[slices.kind]):
-        keys = (kind_rank[slices.kind[order]], -length_ns[order], slices.start_ns[order], slices.track[order])
+    rank = kind_rank[slices.kind]
+    if not _order_equal_starts(order, slices.track, slices.start_ns, slices.duration_ns, rank):
+        shorter = -_lengths_ns(slices)[order]
+        keys = (rank[order], shorter, slices.start_ns[order], slices.track[order])
         order[:] = order[np.lexsort((order, *keys))]
 
 
 @compiled
-def _order_equal_starts(
-    order: Int32, track: Int32, start_ns: Int64, length_ns: Int64, kind_rank: Uint8
-) -> bool:
+def _length_ns(start_ns: int, duration_ns: int) -> int:
+    """One of ``_lengths_ns``: columns of them would take more memory than all else here."""
+    length_ns = max(duration_ns, 0)
+    return _LAST_NS - start_ns if start_ns > _LAST_NS - length_ns else length_ns
+
+
+@compiled
+def _order_equal_starts(order: Int32, track: Int32, start_ns: Int64, duration_ns: Int64, rank: Uint8) -> bool:
     """Inserts each row among those before it with its start; returns whether few enough begin together."""
     first = 0
     for place in range(len(order)):
@@ -173,11 +180,11 @@ def _order_equal_starts(
         if place - first > _MOST_TOGETHER:
             return False
         to = place
+        length = _length_ns(start_ns[row], duration_ns[row])
         while to > first:
             before = order[to - 1]
-            shorter = length_ns[before] < length_ns[row]
-            same = length_ns[before] == length_ns[row]
-            if not shorter and not (same and kind_rank[before] > kind_rank[row]):
+            before_length = _length_ns(start_ns[before], duration_ns[before])
+            if before_length > length or (before_length == length and rank[before] <= rank[row]):
                 break
             order[to] = before
             to -= 1
@@ -187,7 +194,7 @@ def _order_equal_starts(
 
 @compiled
 def _find_parents(  # noqa: PLR0913, PLR0917  (a compiled loop takes arrays, no objects)
-    order: Int32, track: Int32, start_ns: Int64, length_ns: Int64, parent: Int32, depth: Int32
+    order: Int32, track: Int32, start_ns: Int64, duration_ns: Int64, parent: Int32, depth: Int32
 ) -> int:
     """Fills parents and depths; the open slices are the innermost one and its ancestors."""
     overlapping = 0
@@ -196,10 +203,10 @@ def _find_parents(  # noqa: PLR0913, PLR0917  (a compiled loop takes arrays, no 
         if innermost >= 0 and track[innermost] != track[row]:
             innermost = -1
         begin = start_ns[row]
-        end = begin + length_ns[row]
+        end = begin + _length_ns(begin, duration_ns[row])
         overruns = False
         while innermost >= 0:
-            open_until = start_ns[innermost] + length_ns[innermost]
+            open_until = start_ns[innermost] + _length_ns(start_ns[innermost], duration_ns[innermost])
             if open_until > begin:
                 if open_until >= end:
                     break

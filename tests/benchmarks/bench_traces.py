@@ -130,6 +130,11 @@ def in_turns(results: Results, name: str, commands: dict[str, list[str]], rounds
         for way, command in commands.items():
             if measured := go(command):
                 results.of[name, way].append(measured)
+                print(
+                    f"{name} {LABELS[way]}: {measured.wall_s:.2f} s, CPU {measured.cpu_s:.2f} s, "
+                    f"{measured.peak_bytes / MB:.0f} MB",
+                    flush=True,
+                )
 
 
 def measure_file(results: Results, name: str, path: Path) -> None:
