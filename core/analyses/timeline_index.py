@@ -7,7 +7,7 @@ interpreter lock. What is drawn from the index is in ``timeline_raster``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from core.tables.columns import MISSING, NO_ROW
 from core.tables.timeline import MOST_COLOURS, TimelineIndex, TimelineMarks
 
 Uint64 = NDArray[np.uint64]
+Number = TypeVar("Number", np.uint32, np.uint64)
 
 if TYPE_CHECKING:
     from core.tables.columns import Bool, Int32, Int64, Uint8
@@ -28,6 +29,7 @@ PACKED_LIMIT_NS: Final = 2**28
 UNPACKED: Final = np.uint64(2**64 - 1)
 _LONGEST_SORTED_RUN: Final = 64
 _LAST_NS: Final = 2**63 - 1
+_CACHE_LINE: Final = 64
 
 
 def build_timeline(
@@ -58,7 +60,7 @@ def build_timeline(
     block_first = _firsts(-(np.diff(rows.row_first) // -block_size))
     note_first = _firsts(-(np.diff(block_first) // -2))
     block_start_ns = np.empty(int(block_first[-1]), np.int64)
-    block_slices = np.zeros((len(block_start_ns), block_size), np.uint64)
+    block_slices = _aligned((len(block_start_ns), block_size), np.uint64)
     note_busy_ns = np.empty((int(note_first[-1]), colour_count), np.int64)
     _note(
         columns.start_ns,
@@ -91,7 +93,7 @@ def build_timeline(
         block_start_ns=block_start_ns,
         block_slices=block_slices,
         note_first=note_first,
-        note_busy_ns=note_busy_ns.astype(np.uint32) if note_busy_ns.max(initial=0) < 2**32 else note_busy_ns,
+        note_busy_ns=_narrowed(note_busy_ns),
         tick_first=np.searchsorted(zero, rows.row_first).astype(np.int64),
         tick_ns=columns.start_ns[zero],
         tick_colour=columns.colour[zero],
@@ -170,6 +172,23 @@ def _firsts(counts: Int64) -> Int64:
     first = np.zeros(len(counts) + 1, np.int64)
     np.cumsum(counts, out=first[1:])
     return first
+
+
+def _aligned(shape: tuple[int, int], dtype: type[Number]) -> NDArray[Number]:
+    """Zeros that begin where a line of the processor's cache does: a block of 8 is one line then, not two."""
+    size = shape[0] * shape[1] * np.dtype(dtype).itemsize
+    memory = np.zeros(size + _CACHE_LINE, np.uint8)
+    first = -memory.ctypes.data % _CACHE_LINE
+    return memory[first : first + size].view(dtype).reshape(shape)
+
+
+def _narrowed(note_busy_ns: Int64) -> Int64 | NDArray[np.uint32]:
+    """The notes as uint32 if that holds all of them."""
+    if note_busy_ns.max(initial=0) >= 2**32:
+        return note_busy_ns
+    narrow = _aligned((note_busy_ns.shape[0], note_busy_ns.shape[1]), np.uint32)
+    narrow[:] = note_busy_ns
+    return narrow
 
 
 def _sort_out(slices: TimelineSlices) -> tuple[Bool, Bool]:

@@ -1,4 +1,4 @@
-"""What is drawn of a timeline's index: exact busy time and colour of every pixel, and where slices are.
+"""What is drawn of a timeline's index: exact busy time and colour of every pixel, ticks and counters.
 
 Pixel ``i`` of a row is the time from edge ``i`` to edge ``i + 1`` of
 ``edges_ns``: whole nanoseconds, no gaps. Its busy time is exact; it is idle if
@@ -15,13 +15,15 @@ from numpy.typing import NDArray
 
 from core.analyses.timeline_index import PACKED_LIMIT_NS, UNPACKED, edges_ns
 from core.compiled import compiled
-from core.tables.columns import NO_ROW
 from core.tables.timeline import IDLE
 
 _FEW_A_PIXEL = 4
 """Slices a pixel, on average over a row, up to which they are walked through."""
 
 _DURATION_BITS = PACKED_LIMIT_NS - 1
+
+_PIXELS_AT_ONCE = 128
+"""So many pixels of a crowded row are worked out together, so that what is in between stays in the cache."""
 
 Uint32 = NDArray[np.uint32]
 Uint64 = NDArray[np.uint64]
@@ -92,77 +94,6 @@ def ticks(index: TimelineIndex, rows: Int64, start_ns: int, end_ns: int, width_p
     return shown
 
 
-def wide_slices(
-    index: TimelineIndex, rows: Int64, start_ns: int, end_ns: int, least_ns: int
-) -> tuple[Int64, Int64]:
-    """Slices of which at least ``least_ns`` lie in the range, each once.
-
-    Returns:
-        which: (k,) int64, number in ``rows``; ascending.
-        position: (k,) int64, position in the index's columns; ascending in a row.
-    """
-    # Such a slice holds at least one moment of a grid that is half as fine.
-    step = max(1, least_ns // 2)
-    numbers = np.flatnonzero(index.row_longest_ns[rows] >= least_ns)
-    most = len(numbers) * ((end_ns - start_ns) // step + 2)
-    which = np.empty(most, np.int64)
-    position = np.empty(most, np.int64)
-    count = _wide(
-        index.start_ns,
-        index.end_ns,
-        index.row_first,
-        index.block_first,
-        index.block_start_ns,
-        index.block_size,
-        rows[numbers],
-        start_ns,
-        end_ns,
-        least_ns,
-        step,
-        which,
-        position,
-    )
-    return numbers[which[:count]], position[:count]
-
-
-def slice_in(index: TimelineIndex, row: int, start_ns: int, end_ns: int) -> int:
-    """The slice that a pixel shows: of the pixel's colour, the one with the most time in it.
-
-    A slice without length is found where no other one is.
-
-    Returns:
-        Position in the index's columns, NO_ROW if the pixel is empty.
-    """
-    first, last = int(index.row_first[row]), int(index.row_first[row + 1])
-    begin = first + int(index.end_ns[first:last].searchsorted(start_ns, side="left"))
-    end = first + int(index.start_ns[first:last].searchsorted(end_ns, side="left"))
-    if begin >= end:
-        return NO_ROW
-    part = slice(begin, end)
-    inside_ns = np.minimum(index.end_ns[part], end_ns) - np.maximum(index.start_ns[part], start_ns)
-    colours = index.colour[part]
-    by_colour = np.zeros(index.colour_count, np.int64)
-    np.add.at(by_colour, colours, inside_ns)
-    if by_colour.any():
-        inside_ns = np.where(colours == by_colour.argmax(), inside_ns, -1)
-        return begin + int(inside_ns.argmax())
-    without_length = np.flatnonzero(
-        (index.start_ns[part] == index.end_ns[part]) & (index.start_ns[part] >= start_ns)
-    )
-    return begin + int(without_length[-1]) if len(without_length) else NO_ROW
-
-
-def row_at(index: TimelineIndex, lane: int, time_ns: int) -> int:
-    """The deepest row of a lane in which something is at a moment; its first row if nothing is."""
-    rows = index.rows_of_lane(lane)
-    for row in reversed(rows):
-        first, last = int(index.row_first[row]), int(index.row_first[row + 1])
-        at = first + int(index.start_ns[first:last].searchsorted(time_ns, side="right")) - 1
-        if at >= first and index.end_ns[at] >= time_ns:
-            return row
-    return rows[0]
-
-
 def counter_envelope(
     counter: CounterLane, start_ns: int, end_ns: int, width_px: int
 ) -> tuple[Float64, Float64]:
@@ -204,7 +135,7 @@ def _envelope(value: Float64, place: Int64, low: Float64, high: Float64) -> None
 
 
 @compiled
-def _block_before(block_start_ns: Int64, first: int, last: int, time_ns: int) -> int:
+def block_before(block_start_ns: Int64, first: int, last: int, time_ns: int) -> int:
     """The last block from ``first`` on that begins before a moment, ``first`` if none does."""
     step = 1
     low = first
@@ -214,12 +145,12 @@ def _block_before(block_start_ns: Int64, first: int, last: int, time_ns: int) ->
         high += step
         step *= 2
     high = min(high, last)
-    while high - low > 1:
-        middle = (low + high) // 2
-        if block_start_ns[middle] < time_ns:
-            low = middle
-        else:
-            high = middle
+    room = high - low
+    while room > 1:
+        half = room // 2
+        # A product and no branch: which half it is cannot be foreseen.
+        low += half * (block_start_ns[low + half] < time_ns)
+        room -= half
     return low
 
 
@@ -240,7 +171,10 @@ def _raster(  # noqa: PLR0913, PLR0917  (a compiled loop takes arrays, no object
     busy_ns: Int64,
 ) -> None:
     """Walks the slices of a row where they are few a pixel, and takes notes of the busy time where many."""
-    until = np.empty((len(edges), note_busy_ns.shape[1]), np.int64)
+    # Colour by colour, so that pixels are compared several at a time.
+    until = np.empty((note_busy_ns.shape[1], _PIXELS_AT_ONCE + 1), np.int64)
+    most_ns = np.empty(_PIXELS_AT_ONCE, np.int64)
+    by_colour = np.empty(note_busy_ns.shape[1], np.int64)
     blocks = np.empty(len(edges), np.int64)
     for number in range(len(rows)):
         row = rows[number]
@@ -249,28 +183,31 @@ def _raster(  # noqa: PLR0913, PLR0917  (a compiled loop takes arrays, no object
         end = begin + np.searchsorted(start_ns[begin:last], edges[-1], side="left")
         if end - begin <= _FEW_A_PIXEL * (len(edges) - 1):
             _walk(
-                start_ns, end_ns, slice_colour, begin, end, edges, until[0], colour[number], busy_ns[number]
+                start_ns, end_ns, slice_colour, begin, end, edges, by_colour, colour[number], busy_ns[number]
             )
             continue
         block = block_first[row]
         for edge in range(len(edges)):
-            block = _block_before(block_start_ns, block, block_first[row + 1], edges[edge])
+            block = block_before(block_start_ns, block, block_first[row + 1], edges[edge])
             blocks[edge] = block - block_first[row]
         part = slice(block_first[row], block_first[row + 1])
         notes = note_busy_ns[note_first[row] : note_first[row + 1]]
-        _touch(block_slices[part], notes, blocks, until)
-        _busy_until(
-            start_ns[first:last],
-            end_ns[first:last],
-            slice_colour[first:last],
-            block_start_ns[part],
-            block_slices[part],
-            notes,
-            blocks,
-            edges,
-            until,
-        )
-        _differences(until, colour[number], busy_ns[number])
+        for pixel in range(0, len(edges) - 1, _PIXELS_AT_ONCE):
+            here = slice(pixel, min(pixel + _PIXELS_AT_ONCE, len(edges) - 1) + 1)
+            _touch(block_slices[part], notes, blocks[here], until)
+            _busy_until(
+                start_ns[first:last],
+                end_ns[first:last],
+                slice_colour[first:last],
+                block_start_ns[part],
+                block_slices[part],
+                notes,
+                blocks[here],
+                edges[here],
+                until,
+            )
+            within = slice(pixel, here.stop - 1)
+            _differences(until, most_ns, colour[number, within], busy_ns[number, within])
 
 
 @compiled
@@ -285,7 +222,7 @@ def _touch(block_slices: Uint64, notes: Int64 | Uint32, blocks: Int64, until: In
     for edge in range(len(blocks)):
         block, note = blocks[edge], blocks[edge] // 2
         read = np.int64(block_slices[block, 0] & 255) + np.int64(block_slices[block, last] & 255)
-        until[edge, 0] = read + notes[note, 0] + notes[note, final]
+        until[0, edge] = read + notes[note, 0] + notes[note, final]
 
 
 @compiled
@@ -315,39 +252,40 @@ def _busy_until(  # noqa: PLR0913, PLR0917  (a compiled loop takes arrays, no ob
         notes: (notes, colours), of the row.
         blocks: (edges,) int64, the last block that begins before each edge.
         edges: (edges,) int64.
-        until: (edges, colours) int64, is filled.
+        until: (colours, edges at least) int64, is filled.
     """
     size = block_slices.shape[1]
     for edge in range(len(edges)):
         block = blocks[edge]
         for each in range(notes.shape[1]):
-            until[edge, each] = notes[block // 2, each]
+            until[each, edge] = notes[block // 2, each]
         whole = 1 - block % 2
         if block_slices[block, 0] == UNPACKED:
             for at in range(block * size, min(block * size + size, len(start_ns))):
                 part = max(min(end_ns[at], edges[edge]) - start_ns[at], 0)
-                until[edge, colour[at]] += part - whole * (end_ns[at] - start_ns[at])
+                until[colour[at], edge] += part - whole * (end_ns[at] - start_ns[at])
             continue
         inside = edges[edge] - block_start_ns[block]
         for at in range(size):
             word = block_slices[block, at]
             offset, duration = np.int64(word >> 36), np.int64((word >> 8) & _DURATION_BITS)
-            part = max(min(offset + duration, inside) - offset, 0)
-            until[edge, np.int64(word & 255)] += part - whole * duration
+            part = max(min(duration, inside - offset), 0)
+            until[np.int64(word & 255), edge] += part - whole * duration
 
 
 @compiled
-def _differences(noted: Int64, colour: Uint8, busy_ns: Int64) -> None:
+def _differences(until: Int64, most_ns: Int64, colour: Uint8, busy_ns: Int64) -> None:
     """Colour and busy time of pixels from the busy time of each colour up to each edge."""
-    for pixel in range(len(colour)):
-        total, most, chosen = np.int64(0), np.int64(0), 255
-        for each in range(noted.shape[1]):
-            part = noted[pixel + 1, each] - noted[pixel, each]
-            total += part
-            if part > most:
-                most, chosen = part, each
-        colour[pixel] = chosen
-        busy_ns[pixel] = total
+    busy_ns[:] = 0
+    most_ns[:] = 0
+    colour[:] = 255
+    for each in range(until.shape[0]):
+        noted = until[each]
+        for pixel in range(len(colour)):
+            part = noted[pixel + 1] - noted[pixel]
+            busy_ns[pixel] += part
+            colour[pixel] = each if part > most_ns[pixel] else colour[pixel]
+            most_ns[pixel] = max(most_ns[pixel], part)
 
 
 @compiled
@@ -386,44 +324,3 @@ def _walk(  # noqa: PLR0913, PLR0917  (a compiled loop takes arrays, no objects)
                 place += 1
         colour[pixel] = chosen
         busy_ns[pixel] = total
-
-
-@compiled
-def _wide(  # noqa: PLR0913, PLR0917  (a compiled loop takes arrays, no objects)
-    start_ns: Int64,
-    end_ns: Int64,
-    row_first: Int64,
-    block_first: Int64,
-    block_start_ns: Int64,
-    block_size: int,
-    rows: Int64,
-    from_ns: int,
-    to_ns: int,
-    least_ns: int,
-    step: int,
-    which: Int64,
-    position: Int64,
-) -> int:
-    count = 0
-    for number in range(len(rows)):
-        row = rows[number]
-        first, last = block_first[row], block_first[row + 1]
-        if first == last:
-            continue
-        block = first
-        seen = -1
-        for moment in range(from_ns, to_ns, step):
-            block = _block_before(block_start_ns, block, last, moment + 1)
-            place = row_first[row] + (block - first) * block_size
-            at = place
-            while at < min(place + block_size, row_first[row + 1]) and start_ns[at] <= moment:
-                at += 1
-            at -= 1
-            if at < place or at == seen:
-                continue
-            seen = at
-            if min(end_ns[at], to_ns) - max(start_ns[at], from_ns) >= least_ns:
-                which[count] = number
-                position[count] = at
-                count += 1
-    return count

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtGui import QColor, QImage
 
+from core.analyses.timeline_find import separate_slices
 from core.analyses.timeline_index import edges_ns
-from core.analyses.timeline_raster import counter_envelope, raster, ticks, wide_slices
+from core.analyses.timeline_raster import counter_envelope, raster, ticks
 from core.compiled import compiled
 from core.tables.timeline import IDLE
 
@@ -39,6 +40,8 @@ _EDGE_LEVEL: Final = 3
 _SEPARATED_PX: Final = 5
 _PATTERNS: Final = {"communication": 1, "memcpy": 2, "memset": 3}
 """Diagonal hatch of 6 px, horizontal lines of 4 px, dots of 4 px."""
+_PERIOD: Final = 12
+"""All patterns repeat after so many pixels."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -253,16 +256,13 @@ class LaneImage:
 def _shades(index: TimelineIndex, rows: Int64, span: TimeSpan, width_px: int) -> tuple[Uint8, Uint8]:
     """Colour of each pixel and how much of it is busy, from 0 (nothing) to LEVELS - 1 (all)."""
     colour, busy_ns = raster(index, rows, span.start_ns, span.end_ns, width_px)
-    length_ns = np.diff(edges_ns(span.start_ns, span.end_ns, width_px))
-    level = np.ceil(busy_ns * ((LEVELS - 1) / length_ns))
-    level = np.minimum(level, LEVELS - 1).astype(np.uint8)
-    # The last pixel of a slice is fainter, so that slices of one colour are told apart.
-    least_ns = max(1, span.length_ns * _SEPARATED_PX // width_px)
-    which, position = wide_slices(index, rows, span.start_ns, span.end_ns, least_ns)
-    inside = index.end_ns[position] <= span.end_ns
     edges = edges_ns(span.start_ns, span.end_ns, width_px)
-    last = edges.searchsorted(index.end_ns[position[inside]], side="left") - 1
-    level[which[inside], last] = np.minimum(level[which[inside], last], _EDGE_LEVEL)
+    level = np.empty(busy_ns.shape, np.uint8)
+    _levels(busy_ns, np.diff(edges), level)
+    # The last pixel of a slice is fainter, so that slices of one colour are told apart.
+    which, position = separate_slices(index, rows, edges, busy_ns, _SEPARATED_PX)
+    last = edges.searchsorted(index.end_ns[position], side="left") - 1
+    level[which, last] = np.minimum(level[which, last], _EDGE_LEVEL)
     return colour, level
 
 
@@ -272,6 +272,15 @@ def _summed(places: list[int], colour: Uint8, level: Uint8, lines: Uint8) -> tup
     first = (colour[places] != IDLE).argmax(axis=0)
     across = np.arange(colour.shape[1])
     return colour[places][first, across], level[places].max(axis=0), lines[places].min(axis=0)
+
+
+@compiled
+def _levels(busy_ns: Int64, length_ns: Int64, level: Uint8) -> None:
+    most = LEVELS - 1
+    for row in range(busy_ns.shape[0]):
+        for pixel in range(busy_ns.shape[1]):
+            # The share is rounded up, so that what is busy at all is not idle.
+            level[row, pixel] = min(np.ceil(busy_ns[row, pixel] * (most / length_ns[pixel])), most)
 
 
 @compiled
@@ -297,14 +306,20 @@ def _paint_bar(  # noqa: PLR0913, PLR0917  (a compiled loop takes arrays, no obj
             line[x] = fill[colour[x], level[x]]
     for y in range(first, last):
         pixels[y] = line
-    kinds = _pattern_of(colour, pattern, least_px)
-    columns = np.flatnonzero(kinds)
+    columns = np.flatnonzero(_pattern_of(colour, pattern, least_px))
+    kinds = pattern[colour[columns]]
+    across = columns // cell % _PERIOD
+    inks = np.empty(len(columns), np.uint32)
+    for place in range(len(columns)):
+        inks[place] = ink[colour[columns[place]], level[columns[place]]]
+    inked = np.empty((4, _PERIOD), np.bool_)
     for y in range(first, last):
-        down = (y - top) // cell
+        for kind in range(1, 4):
+            for x in range(_PERIOD):
+                inked[kind, x] = _inked(kind, x, (y - top) // cell)
         for place in range(len(columns)):
             x = columns[place]
-            if _inked(kinds[x], x // cell, down):
-                pixels[y, x] = ink[colour[x], level[x]]
+            pixels[y, x] = inks[place] if inked[kinds[place], across[place]] else line[x]
 
 
 @compiled

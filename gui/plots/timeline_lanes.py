@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen, QPolygonF
+from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPen, QPolygonF
 
-from core.analyses.timeline_raster import row_at, wide_slices
+from core.analyses.timeline_find import row_at, wide_slices
 from core.tables.columns import NO_ROW
 from gui.plots.timeline_geometry import HEADER_PX
 from gui.plots.timeline_image import Bar, CounterBar, LaneImage, LanePalette, MarkBar, lane_palette
-from gui.plots.timeline_labels import LABEL_LEAST_PX, LaneLabels, text_on
+from gui.plots.timeline_labels import LABEL_LEAST_PX, Labels, LaneLabels, text_on
 from gui.plots.timeline_layout import COUNTER_PX, PAD_PX, rows_of_closed_group
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from core.tables.columns import Int64
     from core.tables.timeline import TimelineIndex
     from gui.plots.timeline_content import FlowArrow, TimelineContent
     from gui.plots.timeline_geometry import TimelineGeometry
@@ -70,26 +71,33 @@ class LanesPainter:
         self._theme = theme
         self._image = LaneImage()
         self._painted: object = None
-        self._labels = LaneLabels(theme.font(theme.px_small))
+        self._labels: LaneLabels | None = None
         self._palette: tuple[object, LanePalette] | None = None
-        self._label_inks: list[tuple[QColor, QColor | None]] = []
+        self._label_inks: Int64 | None = None
 
-    @property
-    def image(self) -> LaneImage:
-        """The pixels that were painted last."""
-        return self._image
+    def without_labels(
+        self,
+        geometry: TimelineGeometry,
+        content: TimelineContent,
+        visible: Sequence[Placed],
+        ticks_ns: tuple[int, ...],
+    ) -> QImage:
+        """The picture of the lanes before texts are written into it, in device pixels."""
+        self._paint(geometry, content, visible, ticks_ns, labelled=False)
+        self._painted = None
+        return self._image.image().copy()
 
     def set_theme(self, theme: Theme) -> None:
         """Takes the colours and fonts of a theme."""
         self._theme = theme
-        self._labels = LaneLabels(theme.font(theme.px_small))
+        self._labels = None
         self.forget()
 
     def forget(self) -> None:
         """The content is another one."""
         self._painted = None
         self._palette = None
-        self._label_inks = []
+        self._label_inks = None
 
     def palette(self, content: TimelineContent) -> LanePalette:
         """Colours of the theme for a content."""
@@ -108,7 +116,7 @@ class LanesPainter:
         """Draws the lanes; paints the image anew only if something in it changed."""
         wanted = (geometry, tuple(visible), ticks_ns)
         if wanted != self._painted:
-            self._paint(geometry, content, visible, ticks_ns)
+            self._paint(geometry, content, visible, ticks_ns, labelled=True)
             self._painted = wanted
         height_px, width_px = self._image.pixels.shape
         target = QRectF(HEADER_PX, geometry.lanes_top, width_px / geometry.scale, height_px / geometry.scale)
@@ -116,10 +124,6 @@ class LanesPainter:
         painter.save()
         painter.setClipRect(target)
         self._draw_lines(painter, geometry, content)
-        painter.setClipRect(QRectF(HEADER_PX, geometry.scrolled_top, target.width(), target.height()))
-        self._draw_labels(painter, geometry, content, [each for each in visible if not each.strip.pinned])
-        painter.setClipRect(target)
-        self._draw_labels(painter, geometry, content, [each for each in visible if each.strip.pinned])
         painter.restore()
 
     def draw_marked(
@@ -160,6 +164,8 @@ class LanesPainter:
         content: TimelineContent,
         visible: Sequence[Placed],
         ticks_ns: tuple[int, ...],
+        *,
+        labelled: bool,
     ) -> None:
         scale = geometry.scale
         palette = self.palette(content)
@@ -172,6 +178,8 @@ class LanesPainter:
             if pinned and part:
                 self._image.clear_top(palette, grid, round(geometry.pinned_px * scale))
             self._paint_part(geometry, content, part, palette)
+            if labelled:
+                self._paint_labels(geometry, content, part)
             for placed in part:
                 y = placed.top + placed.strip.height - geometry.lanes_top
                 self._image.paint_line(
@@ -234,17 +242,13 @@ class LanesPainter:
             x = round(geometry.x_of(time_ns)) + 0.5
             painter.drawLine(QPointF(x, geometry.lanes_top), QPointF(x, geometry.height))
 
-    def _draw_labels(
-        self,
-        painter: QPainter,
-        geometry: TimelineGeometry,
-        content: TimelineContent,
-        visible: Sequence[Placed],
+    def _paint_labels(
+        self, geometry: TimelineGeometry, content: TimelineContent, part: Sequence[Placed]
     ) -> None:
         index, span = content.index, geometry.span
         boxes = [
             (row, placed.row_box(row))
-            for placed in visible
+            for placed in part
             if placed.strip.kind == "lane"
             for _, row in _shown_rows(placed, geometry)
         ]
@@ -252,34 +256,35 @@ class LanesPainter:
         least_ns = max(1, span.length_ns * LABEL_LEAST_PX // geometry.plot_width)
         which, position = wide_slices(index, rows, span.start_ns, span.end_ns, least_ns)
         per_ns = geometry.plot_width / span.length_ns
-        left = np.maximum((index.start_ns[position] - span.start_ns) * per_ns, 0) + HEADER_PX
-        right = np.minimum((index.end_ns[position] - span.start_ns) * per_ns, geometry.plot_width) + HEADER_PX
-        host = [index.lanes[lane].host for lane in index.row_lane[rows].tolist()]
-        inks = self._inks(content)
-        self._labels.begin(painter)
-        for number, row, colour, x, end in zip(
-            which.tolist(),
-            index.slice_row[position].tolist(),
-            index.colour[position].tolist(),
-            left.tolist(),
-            right.tolist(),
-            strict=True,
-        ):
-            top, height = boxes[number][1]
-            ink, patch = inks[-1 if host[number] else colour]
-            self._labels.draw(painter, (x, top, end - x, height), content.name_of(row), ink, patch)
+        left = np.maximum((index.start_ns[position] - span.start_ns) * per_ns, 0)
+        right = np.minimum((index.end_ns[position] - span.start_ns) * per_ns, geometry.plot_width)
+        place = np.array([box for _, box in boxes], np.float64).reshape(-1, 2)[which]
+        host = np.array([index.lanes[lane].host for lane in index.row_lane[rows].tolist()], np.bool_)
+        inks = self._inks(content)[np.where(host[which], -1, index.colour[position].astype(np.int64))]
+        labels = Labels(
+            texts=[content.name_of(row) for row in index.slice_row[position].tolist()],
+            left=left,
+            top=place[:, 0] - geometry.lanes_top,
+            width=right - left,
+            height=place[:, 1],
+            ink=inks[:, 0],
+            patch=inks[:, 1],
+        )
+        if self._labels is None or self._labels.scale != geometry.scale:
+            self._labels = LaneLabels(self._theme.font(self._theme.px_small), geometry.scale)
+        self._labels.paint(self._image.pixels, labels)
 
-    def _inks(self, content: TimelineContent) -> list[tuple[QColor, QColor | None]]:
+    def _inks(self, content: TimelineContent) -> Int64:
         """Colour of the text on each category, and what is painted below it on a pattern; calls come last."""
-        palette = self.palette(content)
-        if self._label_inks:
-            return self._label_inks
-        inks = self._label_inks
-        for number, name in enumerate(content.categories):
-            fill = QColor(self._theme.categories[name])
-            inks.append((text_on(fill), fill if palette.pattern[number] else None))
-        inks.append((self._theme.color("text"), None))
-        return inks
+        if self._label_inks is None:
+            pattern = self.palette(content).pattern
+            fills = [QColor(self._theme.categories[name]) for name in content.categories]
+            inks = [
+                (text_on(fill).rgb(), fill.rgb() if pattern[number] else 0)
+                for number, fill in enumerate(fills)
+            ]
+            self._label_inks = np.array([*inks, (self._theme.color("text").rgb(), 0)], np.int64)
+        return self._label_inks
 
     def _draw_arrow(
         self,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from core.analyses.timeline_find import slice_in
 from core.analyses.timeline_index import edges_ns, row_of
-from core.analyses.timeline_raster import slice_in
 from core.tables.columns import NO_ROW
 from gui.plots.timeline_layout import rows_of_closed_group
 

@@ -228,8 +228,13 @@ class TimelineView(QWidget):
         return self._tip.words
 
     def lanes_image(self) -> QImage:
-        """The picture of the lanes without labels, in device pixels; valid until the next painting."""
-        return self._lanes.image.image()
+        """A picture of the lanes as they are now, without labels, in device pixels."""
+        content = self._content
+        if content is None:
+            return QImage()
+        geometry = self.current_geometry()
+        ticks_ns = tuple(tick.time_ns for tick in ruler_ticks(geometry, content.origin_ns))
+        return self._lanes.without_labels(geometry, content, self._visible_strips(geometry), ticks_ns)
 
     def toggle_group(self, group: int) -> None:
         """Hides or shows the lanes of a group."""

@@ -7,8 +7,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from core.analyses.timeline_find import row_at, separate_slices, slice_in, wide_slices
 from core.analyses.timeline_index import build_timeline, edges_ns, locate, row_of
-from core.analyses.timeline_raster import counter_envelope, raster, row_at, slice_in, ticks, wide_slices
+from core.analyses.timeline_raster import counter_envelope, raster, ticks
 from core.tables.columns import MISSING, NO_ROW
 from core.tables.timeline import (
     IDLE,
@@ -249,6 +250,28 @@ def test_wide_slices_are_all_found(least_ns: int) -> None:
     assert list(zip(which.tolist(), position.tolist(), strict=True)) == expected
 
 
+@pytest.mark.parametrize("length_ns", [60_000, 3_000, 400])
+def test_separate_slices_are_the_wide_ones_that_end_in_the_picture(length_ns: int) -> None:
+    index = build_timeline(
+        random_slices(2, 900, 2, 5), (LaneFacts("a"), LaneFacts("b")), (GroupFacts("all"),)
+    )
+    rows, width, found = np.arange(index.row_count, dtype=np.int64), 97, 0
+    for start in range(index.start_of_all_ns - 7, index.start_of_all_ns + 40 * length_ns, length_ns):
+        edges = edges_ns(start, start + length_ns, width)
+        _, busy_ns = raster(index, rows, start, start + length_ns, width)
+        which, position = separate_slices(index, rows, edges, busy_ns, 5)
+        expected = [
+            (row, at)
+            for row in range(index.row_count)
+            for at in range(int(index.row_first[row]), int(index.row_first[row + 1]))
+            if start < index.end_ns[at] <= start + length_ns
+            and index.end_ns[at] - max(int(index.start_ns[at]), start) >= length_ns * 5 // width
+        ]
+        assert list(zip(which.tolist(), position.tolist(), strict=True)) == expected
+        found += len(expected)
+    assert found
+
+
 def test_a_pixel_names_the_longest_slice_of_its_colour() -> None:
     index = index_of((0, 4, 0, 1), (4, 5, 0, 2), (9, 4, 0, 1), (13, 0, 0, 1), (90, 0, 0, 3))
     assert index.slice_row[slice_in(index, 0, 0, 20)] == 0
@@ -314,3 +337,20 @@ def test_columns_are_read_only() -> None:
     for column in (index.start_ns, index.note_busy_ns, index.overview_busy_ns, marks.time_ns):
         with pytest.raises(ValueError, match="read-only"):
             column[...] = 0
+
+
+def test_a_crowded_row_is_exact_over_a_whole_screen() -> None:
+    slices = random_slices(3, 6_000, 1, 12)
+    index = build_timeline(slices, (LaneFacts("a"),), (GroupFacts("all"),))
+    start, end, width = index.start_of_all_ns, index.end_of_all_ns, 300
+    colour, busy_ns = raster(index, np.array([0], np.int64), start, end, width)
+    colours, busy = brute(index, 0, [start + (end - start) * n // width for n in range(width + 1)])
+    assert int(index.row_first[1]) > 4 * width
+    assert busy_ns[0].tolist() == busy
+    assert colour[0].tolist() == colours
+
+
+def test_blocks_lie_in_whole_lines_of_the_processors_cache() -> None:
+    index = build_timeline(random_slices(0, 500, 1, 12), (LaneFacts("a"),), (GroupFacts("all"),))
+    assert index.block_slices.ctypes.data % 64 == 0
+    assert index.note_busy_ns.ctypes.data % 64 == 0
