@@ -17,14 +17,11 @@ from core.files import printable
 from core.readers.torch_trace.container import Container
 from core.readers.torch_trace.raw import Oddities
 from core.readers.torch_trace.scan import find_boundary, skip_value
-from core.readers.torch_trace.tolerant import NotReadableError, read_value
+from core.readers.torch_trace.tolerant import MOST_BYTES, NotReadableError, read_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-MOST_BYTES: Final = 2**24
-"""No event is longer; one that seems to be has no end."""
 
 _FIRST_BYTES: Final = 2**16
 _MARKS: Final = (b"\x1f\x8b", b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")

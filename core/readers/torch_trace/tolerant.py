@@ -17,6 +17,10 @@ from core.readers.torch_trace.texts import decode_text
 if TYPE_CHECKING:
     from core.readers.torch_trace.raw import Oddities
 
+MOST_BYTES: Final = 2**24
+"""No event is longer; one that seems to be has no end."""
+MOST_BROKEN_BYTES: Final = 2**20
+"""Longer ones are not mended: that takes seconds a MiB."""
 _MOST_DEPTH: Final = 64
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 _NUMBER: Final = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?(?=[\s,\]}]|$)")
@@ -60,15 +64,23 @@ def read_value(data: bytes, offset: int, oddities: Oddities) -> Any:
     def no_number(word: str) -> None:
         oddities.add("not_a_number", offset, detail=word)
 
+    if len(data) > MOST_BYTES:
+        raise NotReadableError
     try:
         return json.loads(data.decode("utf-8"), parse_float=Decimal, parse_constant=no_number)
     except (ValueError, RecursionError, InvalidOperation):
         pass
+    if len(data) > MOST_BROKEN_BYTES:
+        raise NotReadableError
     repairs: list[tuple[str, int, str]] = []
     # surrogateescape keeps bad bytes apart until the text of each string is decoded
-    value = _Parser(data.decode("utf-8", "surrogateescape"), repairs).whole()
-    for code, place, detail in repairs:
-        oddities.add(code, offset + place, detail=detail)
+    text = data.decode("utf-8", "surrogateescape")
+    value = _Parser(text, repairs).whole()
+    at, place = 0, offset
+    for code, index, detail in repairs:
+        place += len(text[at:index].encode("utf-8", "surrogateescape"))
+        at = index
+        oddities.add(code, place, detail=detail)
     return value
 
 
@@ -92,8 +104,7 @@ class _Parser:
         return self._text[self._at : self._at + 1]
 
     def _note(self, code: str, detail: str = "") -> None:
-        place = len(self._text[: self._at].encode("utf-8", "surrogateescape"))
-        self._repairs.append((code, place, detail))
+        self._repairs.append((code, self._at, detail))
 
     def _value(self, depth: int) -> Any:
         if depth > _MOST_DEPTH:

@@ -19,6 +19,7 @@ from core.analyses.module_tree import MOST_DEPTH
 from core.errors import DashboardError
 from core.readers.torch_trace.one_by_one import exact_ns
 from core.readers.torch_trace.reader import read_trace
+from core.readers.torch_trace.tolerant import MOST_BROKEN_BYTES
 from tests.fuzz.checks import block_bytes, check_file, kernel_names, require_same
 from tests.fuzz.mutations import damaged, wounded_value
 from tests.fuzz.seed_traces import plain_traces, seeds
@@ -195,3 +196,10 @@ def test_modules_nested_without_end_are_cut_at_a_depth(tmp_path: Path) -> None:
     index = TraceIndex(read(tmp_path, b"[" + b",".join(rows) + b"]"))
     assert len(index.modules.names) == MOST_DEPTH
     assert index.modules.node_of_slice[-1] == MOST_DEPTH - 1
+
+
+def test_a_broken_event_that_is_too_long_to_mend_is_left_out(tmp_path: Path) -> None:
+    items = b"1," * (MOST_BROKEN_BYTES // 2)
+    assert codes(read(tmp_path, with_event(b'"x": nan, "a": [' + items + b"1]"))) == {"broken_event": 1}
+    short = read(tmp_path, with_event(b'"x": nan, "a": [1, 1]'))
+    assert codes(short) == {"not_a_number": 1}
