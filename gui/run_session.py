@@ -6,6 +6,7 @@ thread and tells the pages what changed. It holds no figures of its own.
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import QMetaMethod, QObject, Signal
@@ -134,9 +135,14 @@ class RunSession(QObject):
             )
             progress.report(1, 2, "starting the ranks")
             folder = client.launch(spec, store, preflight=preflight, cancelled=lambda: progress.cancelled)
-            if progress.cancelled:
-                client.request_stop(folder)
             return folder, preflight
+
+        def undo(answer: tuple[RunFolder, Preflight]) -> None:
+            from core.launch import client  # noqa: PLC0415
+
+            # Without its supervisor nothing goes on that the next start would not offer to end.
+            with contextlib.suppress(DashboardError):
+                client.request_stop(answer[0])
 
         self._launch = self._tasks.start(
             title=f"Launching {spec.title}",
@@ -144,6 +150,7 @@ class RunSession(QObject):
             done=self._launched,
             failed=self._launch_failed,
             cancelled=self._launch_over,
+            undo=undo,
             key="launch",
         )
         self.launching_changed.emit(True)

@@ -2,9 +2,10 @@
 
 A ``Task`` is one piece of work in a thread of its own: it reports progress, can
 be cancelled, and its answer is dropped when a newer task with the same key was
-started. A ``Repeating`` is work that is done again and again. Answers come back
-on the UI thread. A ``DashboardError`` goes to whoever asked; anything else is a
-bug and goes to ``Tasks.crashed``.
+started; what a dropped answer has brought into the world can be undone. A
+``Repeating`` is work that is done again and again. Answers come back on the UI
+thread. A ``DashboardError`` goes to whoever asked; anything else is a bug and
+goes to ``Tasks.crashed``.
 
 The threads are daemons of Python, not QThreads: one that hangs in a system call
 (a dead network folder) must neither keep the program from ending nor abort it.
@@ -84,6 +85,19 @@ class Task:
         self.thread: threading.Thread | None = None
         self.on_cancelled: Callable[[], None] | None = None
         self._tasks = tasks
+        self._lock = threading.Lock()
+        self._leftover: Callable[[], None] | None = None
+
+    def leave(self, leftover: Callable[[], None]) -> None:
+        """Says what undoes the answer if nobody takes it. From the worker thread."""
+        with self._lock:
+            self._leftover = leftover
+
+    def take_leftover(self) -> Callable[[], None] | None:
+        """What undoes the answer, for the one who asks first: who takes the answer, or who drops it."""
+        with self._lock:
+            leftover, self._leftover = self._leftover, None
+        return leftover
 
     def cancel(self) -> None:
         """Drops the answer now; the thread ends when its work next looks."""
@@ -165,6 +179,7 @@ class Tasks(QObject):
         key: str,
         shown: bool = True,
         cancelled: Callable[[], None] | None = None,
+        undo: Callable[[T], None] | None = None,
     ) -> Task:
         """Runs ``work`` in a thread. Call it on the UI thread.
 
@@ -177,6 +192,8 @@ class Tasks(QObject):
                 same key is cancelled and its answer dropped.
             shown: Whether the status bar lists it.
             cancelled: Called on the UI thread when it is cancelled.
+            undo: Gets an answer that came although nobody wants it any more, in a
+                worker thread or, when the program ends, in the one that ends it.
         """
         self.cancel(key)
         task = Task(title, key, shown, self)
@@ -190,13 +207,18 @@ class Tasks(QObject):
         def run() -> None:
             answer: Callable[[], None] | None
             try:
-                answer = _bound(done, work(task.progress))
+                result = work(task.progress)
+                if undo is not None:
+                    task.leave(_bound(undo, result))
+                answer = _bound(done, result)
             except Cancelled:
                 answer = None
             except DashboardError as error:
                 answer = _bound(failed, error)
             except Exception as error:  # noqa: BLE001  (a bug goes to the crash dialog)
                 answer = _bound(self.crashed.emit, error)
+            if self._closed or task.progress.cancelled:
+                self._undo(task)
             self._post(_bound(self._end, (task, answer)))
 
         task.thread = threading.Thread(target=run, name=f"task {key}", daemon=True)
@@ -281,6 +303,8 @@ class Tasks(QObject):
         for thread in threads:
             if thread is not None:
                 thread.join(SHUTDOWN_WAIT_S / max(1, len(threads)))
+        for task in self._running:
+            self._undo(task)
         self._running.clear()
         self._repeating.clear()
 
@@ -312,8 +336,28 @@ class Tasks(QObject):
         self._moved = True
         wanted = task.state == "running"
         task.state = "ended"
+        leftover = task.take_leftover()
         if wanted and answer is not None:
             answer()
+        elif not wanted and leftover is not None:
+            # Cancelled after its thread had looked for the last time.
+            self.start(
+                title=task.title,
+                work=lambda _: leftover(),
+                done=lambda _: None,
+                failed=self.crashed.emit,
+                key=f"undo {task.key}",
+                shown=False,
+            )
+
+    def _undo(self, task: Task) -> None:
+        leftover = task.take_leftover()
+        if leftover is None:
+            return
+        try:
+            leftover()
+        except Exception as error:  # noqa: BLE001  (as above)
+            self._post(_bound(self.crashed.emit, error))
 
 
 def _bound(function: Callable[[Any], None], argument: object) -> Callable[[], None]:

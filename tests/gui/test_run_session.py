@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
+from core.launch import client, preflight
 from core.runs.job import JobSpec
 from core.runs.manifest import write_manifest
 from core.runs.snapshot import Capture
@@ -229,6 +230,32 @@ def test_pressing_launch_and_stop_twice_quickly_leaves_nothing(
     assert not session.launching
     qtbot.waitUntil(lambda: not session._tasks._running, timeout=10_000)
     assert (store.list(), failures) == ([], [])
+
+
+@pytest.mark.parametrize("how", ["stopped", "closed"])
+def test_a_launch_given_up_at_the_last_moment_is_stopped(
+    qtbot: QtBot,
+    session: RunSession,
+    make_run: Callable[..., RunFolder],
+    monkeypatch: pytest.MonkeyPatch,
+    how: str,
+) -> None:
+    """The run has started and its answer is on its way when the user stops it or closes the window."""
+    folder = make_run("tiny", "running")
+    monkeypatch.setattr(preflight, "run_preflight", lambda *_, **__: None)
+    monkeypatch.setattr(client, "launch", lambda *_, **__: folder)
+    session.launch(folder.read().job)
+    tasks = session._tasks
+    thread = tasks.shown[0].thread
+    assert thread is not None
+    thread.join(30)
+    assert control_of(folder) == []
+    if how == "stopped":
+        session.stop()
+    else:
+        tasks.shutdown()
+    qtbot.waitUntil(lambda: [record["kind"] for record in control_of(folder)] == ["stop"])
+    assert session.folder is None
 
 
 def test_the_end_of_a_run_is_seen(

@@ -95,6 +95,37 @@ def test_a_cancelled_task_says_so_at_once_and_ends_when_it_looks(qtbot: QtBot, t
     assert len(steps) < 10_000
 
 
+@pytest.mark.parametrize("how", ["taken", "cancelled while it works", "cancelled late", "closed"])
+def test_an_answer_that_nobody_takes_is_undone_once(qtbot: QtBot, tasks: Tasks, how: str) -> None:
+    """Each way in which an answer can come too late, also after the work has looked for the last time."""
+    done: list[int] = []
+    undone: list[tuple[int, bool]] = []
+    go = threading.Event()
+
+    def undo(answer: int) -> None:
+        undone.append((answer, threading.current_thread() is threading.main_thread()))
+
+    def work(_: Progress) -> int:
+        go.wait(30)
+        return 7
+
+    task = tasks.start(title="a", work=work, done=done.append, failed=never, key="a", undo=undo)
+    assert task.thread is not None
+    if how == "cancelled while it works":
+        task.cancel()
+    go.set()
+    task.thread.join(30)
+    if how == "cancelled late":
+        task.cancel()
+    if how == "closed":
+        tasks.shutdown()
+    else:
+        qtbot.waitUntil(lambda: bool(done) or bool(undone))
+    qtbot.wait(20)
+    expected = {"taken": ([7], []), "closed": ([], [(7, True)])}
+    assert (done, undone) == expected.get(how, ([], [(7, False)]))
+
+
 def test_an_error_in_one_answer_does_not_hold_up_the_next(qtbot: QtBot, tasks: Tasks) -> None:
     answers: list[int] = []
 
