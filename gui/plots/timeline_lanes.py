@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from core.tables.timeline import TimelineIndex
     from gui.plots.timeline_content import FlowArrow, TimelineContent
     from gui.plots.timeline_geometry import TimelineGeometry
-    from gui.plots.timeline_layout import Strip
+    from gui.plots.timeline_layout import Strip, TimelineLayout
     from gui.theme import Theme
 
 _GROUP_BAR_PX = 14
@@ -49,6 +49,14 @@ class Placed:
             return self.top + (self.strip.height - 1 - _GROUP_BAR_PX) // 2, _GROUP_BAR_PX
         top, height = self.strip.row_box(self.strip.rows.index(row))
         return top - self.strip.top + self.top, height
+
+
+def placed_strips(layout: TimelineLayout, geometry: TimelineGeometry) -> tuple[Placed, ...]:
+    """Strips that can be seen, from top to bottom, the pinned ones first."""
+    pinned = (Placed(strip, geometry.lanes_top + strip.top) for strip in layout.pinned)
+    first = geometry.scroll_px
+    inside = layout.between(first, first + geometry.height - geometry.scrolled_top)
+    return (*pinned, *(Placed(strip, geometry.scrolled_top + strip.top - first) for strip in inside))
 
 
 @dataclass(frozen=True, slots=True)

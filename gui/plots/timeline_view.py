@@ -2,8 +2,9 @@
 
 Shows a ``TimelineContent`` and knows no trace. The lanes are one image that is
 painted from the index for exactly the visible pixels; labels, marks and headers
-are drawn over it. What the pointer does is in ``timeline_pointer``, where things
-lie in ``timeline_layout`` and ``timeline_geometry``.
+are drawn over it, see ``timeline_scene``. What the pointer does is in
+``timeline_pointer``, where things lie in ``timeline_layout`` and
+``timeline_geometry``.
 
 Use: make it with the theme, call ``set_content`` when an index is there, connect
 ``slice_selected``, ``range_changed`` and ``span_changed``, call ``set_theme``
@@ -15,43 +16,29 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QImage, QPainter, QPen, QPixmap
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QImage, QPainter
 from PySide6.QtWidgets import QScrollBar, QSizePolicy, QWidget
 
 from core.analyses.timeline_index import locate, row_of
 from core.tables.columns import NO_ROW
 from gui.plots.timeline_content import FlowArrow, SliceRef
 from gui.plots.timeline_geometry import HEADER_PX, TimelineGeometry
-from gui.plots.timeline_highlight import draw_highlight, positions_of
-from gui.plots.timeline_lanes import LanesPainter, Marked, Placed
+from gui.plots.timeline_highlight import positions_of
+from gui.plots.timeline_lanes import Marked, Placed, placed_strips
 from gui.plots.timeline_layout import LayoutChoice, TimelineLayout, lay_out
-from gui.plots.timeline_paint import (
-    HeaderLook,
-    draw_header,
-    draw_overview,
-    draw_range,
-    draw_ruler,
-    overview_image,
-    pin_box,
-    ruler_ticks,
-)
+from gui.plots.timeline_paint import pin_box
 from gui.plots.timeline_pick import nearest_in_next_row, neighbour, slice_at
 from gui.plots.timeline_pointer import Step, TimelinePointer
+from gui.plots.timeline_scene import OverLanes, TimelineScene
 from gui.plots.timeline_span import SpanState, TimeSpan
+from gui.plots.timeline_surface import TimelineSurface
 from gui.plots.timeline_tip import TimelineTip
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from PySide6.QtGui import (
-        QFocusEvent,
-        QKeyEvent,
-        QMouseEvent,
-        QPaintEvent,
-        QResizeEvent,
-        QWheelEvent,
-    )
+    from PySide6.QtGui import QPaintEvent, QResizeEvent
 
     from core.tables.columns import Int32
     from gui.plots.timeline_content import SliceWords, TimelineContent
@@ -61,7 +48,7 @@ TIP_DELAY_MS = 500
 _OPEN_SHARE = 0.6
 
 
-class TimelineView(QWidget):
+class TimelineView(TimelineSurface):
     """The timeline of one trace or of several ranks.
 
     Signals:
@@ -81,8 +68,8 @@ class TimelineView(QWidget):
         self._state = SpanState()
         self._choice = LayoutChoice()
         self._layout = TimelineLayout()
-        self._lanes = LanesPainter(theme)
-        self._overview: QImage | None = None
+        self._scene = TimelineScene(theme)
+        self._visible: tuple[object, tuple[Placed, ...]] = (None, ())
         self._selected = NO_ROW
         self._highlight = np.empty(0, np.int64)
         self._arrows: tuple[FlowArrow, ...] = ()
@@ -90,9 +77,6 @@ class TimelineView(QWidget):
         self._dragged: TimeSpan | None = None
         self._hovered: QPointF | None = None
         self._hovered_header: tuple[str, int] | None = None
-        self._headers = QPixmap()
-        self._headers_drawn: object = None
-        self._focus_shown = False
         self._pointer = TimelinePointer(self)
         self._tip = TimelineTip(theme, self)
         self._tip_timer = QTimer(self, singleShot=True, interval=TIP_DELAY_MS)
@@ -104,8 +88,6 @@ class TimelineView(QWidget):
         self.setAccessibleDescription(
             "Lanes of a trace over time. W and S zoom, A and D move, arrows select."
         )
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setMouseTracking(True)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
 
@@ -119,9 +101,7 @@ class TimelineView(QWidget):
         self._highlight = np.empty(0, np.int64)
         self._arrows = ()
         self._range = self._dragged = None
-        self._overview = None
-        self._lanes.forget()
-        self._headers_drawn = None
+        self._scene.forget()
         if content is not None:
             index = content.index
             self._state.set_all(TimeSpan(index.start_of_all_ns, index.end_of_all_ns))
@@ -131,10 +111,8 @@ class TimelineView(QWidget):
     def set_theme(self, theme: Theme) -> None:
         """Takes the colours and fonts of a theme."""
         self._theme = theme
-        self._lanes.set_theme(theme)
-        self._headers_drawn = None
+        self._scene.set_theme(theme)
         self._tip.set_theme(theme)
-        self._overview = None
         self.update()
 
     def select(self, slice_row: int | None) -> None:
@@ -233,8 +211,7 @@ class TimelineView(QWidget):
         if content is None:
             return QImage()
         geometry = self.current_geometry()
-        ticks_ns = tuple(tick.time_ns for tick in ruler_ticks(geometry, content.origin_ns))
-        return self._lanes.without_labels(geometry, content, self._visible_strips(geometry), ticks_ns)
+        return self._scene.lanes_image(geometry, content, self._visible_strips(geometry))
 
     def toggle_group(self, group: int) -> None:
         """Hides or shows the lanes of a group."""
@@ -365,56 +342,6 @@ class TimelineView(QWidget):
         """Overview, ruler and a lane or two."""
         return QSize(HEADER_PX + 200, 130)
 
-    def event(self, event: QEvent) -> bool:
-        """Keeps its keys from the window's shortcuts."""
-        if event.type() == QEvent.Type.ShortcutOverride and self._pointer.takes(event):  # type: ignore[arg-type]  # a QKeyEvent
-            event.accept()
-            return True
-        return super().event(event)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802  (Qt's name)
-        """Zooms, moves, selects."""
-        if not self._pointer.press_key(event):
-            super().keyPressEvent(event)
-
-    def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: N802  (Qt's name)
-        """Shows the focus if it came by key."""
-        by_key = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
-        self._focus_shown = event.reason() in by_key
-        super().focusInEvent(event)
-        self.update()
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:  # noqa: N802  (Qt's name)
-        """Hides the focus."""
-        super().focusOutEvent(event)
-        self.update()
-
-    def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: N802  (Qt's name)
-        """Zooms, pans or scrolls."""
-        self._pointer.turn_wheel(event)
-        event.accept()
-
-    def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802  (Qt's name)
-        """May begin a drag."""
-        self._pointer.press(event)
-
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802  (Qt's name)
-        """Drags or hovers."""
-        self._pointer.move(event)
-
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: N802  (Qt's name)
-        """Ends a drag or clicks."""
-        self._pointer.release(event)
-
-    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:  # noqa: N802  (Qt's name)
-        """Zooms to the slice."""
-        self._pointer.double_click(event)
-
-    def leaveEvent(self, event: QEvent) -> None:  # noqa: N802  (Qt's name)
-        """Hides what belongs to the pointer."""
-        self._pointer.leave()
-        super().leaveEvent(event)
-
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802  (Qt's name)
         """Fits the scroll bar and the shortest span."""
         super().resizeEvent(event)
@@ -432,26 +359,14 @@ class TimelineView(QWidget):
         # The scroll bar lets through what lies behind it.
         beside = QRectF(geometry.width, 0, self.width() - geometry.width, geometry.height)
         painter.fillRect(beside, self._theme.color("surface1"))
-        ticks = ruler_ticks(geometry, content.origin_ns)
-        visible = self._visible_strips(geometry)
-        self._lanes.draw(painter, geometry, content, visible, tuple(tick.time_ns for tick in ticks))
-        accent = self._theme.color("accent")
-        draw_highlight(painter, geometry, content.index, visible, self._highlight, accent)
-        marked = Marked(self._selected, self._arrows)
-        self._lanes.draw_marked(painter, geometry, content, visible, marked)
-        self._draw_headers(painter, geometry, content, visible)
-        draw_ruler(painter, geometry, ticks, self._theme)
-        chosen = self._dragged or self._range
-        if chosen is not None:
-            draw_range(painter, geometry, chosen, self._theme)
-        if self._overview is None or self._overview.width() != geometry.plot_device_px:
-            self._overview = overview_image(content.index, geometry.plot_device_px, self._theme)
-        draw_overview(painter, geometry, self._overview, content, self._theme)
-        painter.fillRect(QRectF(HEADER_PX - 1, 0, 1, geometry.height), self._theme.color("border"))
-        if self._focus_shown and self.hasFocus():
-            painter.setPen(QPen(self._theme.color("focus"), 2))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRect(QRectF(self.rect()).adjusted(1, 1, -1, -1))
+        over = OverLanes(
+            Marked(self._selected, self._arrows),
+            self._highlight,
+            self._dragged or self._range,
+            self._hovered_header,
+            self._focus_shown and self.hasFocus(),
+        )
+        self._scene.draw(painter, geometry, content, self._visible_strips(geometry), over)
 
     # Inside
 
@@ -460,6 +375,7 @@ class TimelineView(QWidget):
         self._layout = (
             TimelineLayout() if content is None else lay_out(content.index, content.counters, self._choice)
         )
+        self._visible = (None, ())
         self._fit()
         self._hide_tip()
         self.update()
@@ -477,14 +393,12 @@ class TimelineView(QWidget):
         self._bar.setGeometry(self.width() - width, geometry.lanes_top, width, geometry.lanes_height)
         self._state.set_least(self.current_geometry().plot_device_px)
 
-    def _visible_strips(self, geometry: TimelineGeometry) -> list[Placed]:
+    def _visible_strips(self, geometry: TimelineGeometry) -> tuple[Placed, ...]:
         """Strips that can be seen, from top to bottom, the pinned ones first."""
-        placed = [Placed(strip, geometry.lanes_top + strip.top) for strip in self._layout.pinned]
-        first = geometry.scroll_px
-        last = first + geometry.height - geometry.scrolled_top
-        for strip in self._layout.between(first, last):
-            placed.append(Placed(strip, geometry.scrolled_top + strip.top - geometry.scroll_px))
-        return placed
+        key = (geometry.scroll_px, geometry.height, geometry.pinned_px)
+        if self._visible[0] != key:
+            self._visible = (key, placed_strips(self._layout, geometry))
+        return self._visible[1]
 
     def _placed_at(self, y: float) -> Placed | None:
         geometry = self.current_geometry()
@@ -555,34 +469,6 @@ class TimelineView(QWidget):
         room_px = self._bar.pageStep()
         lowest, highest = top + height + 4 - room_px, top - 4
         self._bar.setValue(min(max(self._bar.value(), lowest), highest))
-
-    def _draw_headers(
-        self, painter: QPainter, geometry: TimelineGeometry, content: TimelineContent, visible: list[Placed]
-    ) -> None:
-        """Draws the headers from a picture that is kept, because a zoom does not change them."""
-        scale = geometry.scale
-        wanted = (geometry.height, scale, tuple(visible), self._hovered_header, geometry.scrolled_top)
-        if wanted != self._headers_drawn:
-            size = QSize(int(HEADER_PX * scale), max(1, int(geometry.height * scale)))
-            self._headers = QPixmap(size)
-            self._headers.setDevicePixelRatio(scale)
-            self._headers.fill(self._theme.color("surface1"))
-            with QPainter(self._headers) as inner:
-                self._draw_new_headers(inner, geometry, content, visible)
-            self._headers_drawn = wanted
-        painter.drawPixmap(QPointF(0, 0), self._headers)
-
-    def _draw_new_headers(
-        self, painter: QPainter, geometry: TimelineGeometry, content: TimelineContent, visible: list[Placed]
-    ) -> None:
-        painter.setClipRect(QRectF(0, geometry.scrolled_top, geometry.width, geometry.height))
-        border = self._theme.color("border")
-        for placed in sorted(visible, key=lambda each: each.strip.pinned):
-            if placed.strip.pinned:
-                painter.setClipping(False)
-            hovered = self._hovered_header == (placed.strip.kind, placed.strip.number)
-            draw_header(painter, placed.strip, HeaderLook(placed.top, hovered), content, self._theme)
-            painter.fillRect(QRectF(0, placed.top + placed.strip.height - 1, HEADER_PX, 1), border)
 
     def _show_tip(self) -> None:
         if self._hovered is None or self._content is None:
