@@ -207,7 +207,7 @@ class TracePage(Page):
         document.described.connect(lambda facts: self._take_facts(path, facts))
         document.arguments_ready.connect(lambda arguments: self._take_arguments(path, arguments))
         document.failed.connect(self.show_error)
-        view.tables.table.failed.connect(self.show_error)
+        view.failed.connect(self.show_error)
         view.selection_changed.connect(lambda: self._selection_changed(path))
         self._stack.addWidget(view)
         return view

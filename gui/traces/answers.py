@@ -52,6 +52,7 @@ class Overview:
         steps: By start.
         problems: Of the reader and of the analyses.
         outside_ns: Sum of the kernels outside any step.
+        devices: How many devices worked.
     """
 
     totals: Totals
@@ -59,6 +60,7 @@ class Overview:
     steps: tuple[StepRange, ...]
     problems: tuple[Problem, ...]
     outside_ns: int
+    devices: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -154,6 +156,7 @@ def overview_of(index: TraceIndex) -> Overview:
         ),
         problems=(*trace.problems, *judge(index)),
         outside_ns=int(np.maximum(trace.slices.duration_ns[outside], 0).sum()) if len(steps) else 0,
+        devices=len(np.unique(trace.device_work.device)),
     )
 
 

@@ -178,7 +178,7 @@ class TraceInspector(QWidget):
             self.pairs["file"].set_pairs(file_pairs(trace))
             shown.append("file")
         if trace is not None and overview is not None:
-            self.pairs["figures"].set_pairs(figure_pairs(trace, overview))
+            self.pairs["figures"].set_pairs(figure_pairs(overview))
             shown.append("figures")
         self._nothing.setText("Nothing is selected." if shown else "It is being read.")
         self._show(*(shown or ["nothing"]))

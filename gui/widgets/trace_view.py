@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
+from core.errors import DashboardError
 from core.tables.columns import NO_ROW
 from core.tables.selection import WHOLE, Selection
+from gui.plots.export import save_png
 from gui.widgets.trace_bar import FiguresStrip, TraceBar
 from gui.widgets.trace_reading import TraceReading
 from gui.widgets.trace_tables import QUALITY, TraceTables
@@ -39,9 +42,11 @@ class TraceView(QWidget):
 
     Signals:
         selection_changed: Another slice is selected, or none; or another range.
+        failed: The ``DashboardError`` of an export.
     """
 
     selection_changed = Signal()
+    failed = Signal(object)
 
     def __init__(
         self, document: TraceDocument, theme: ThemeController, tasks: Tasks, settings: Settings
@@ -99,6 +104,10 @@ class TraceView(QWidget):
         document.overview_ready.connect(self._show_overview)
         document.found.connect(self._show_found)
         document.described.connect(self.timeline.show_flow)
+        menu = table.bar.export.menu()
+        if menu is not None:
+            menu.addAction("Export the timeline as PNG", self._ask_picture)
+        table.failed.connect(self.failed)
         self.tables.asked.connect(lambda: document.ask_table(self.tables.ask))
         table.selected.connect(self._row_selected)
         table.model.modelAboutToBeReset.connect(self._begin_arranging)
@@ -284,6 +293,25 @@ class TraceView(QWidget):
             self.tables.show_table(QUALITY)
         if rows:
             self.select_slices(np.array(rows, np.int32))
+
+    # --- export
+
+    def _ask_picture(self) -> None:
+        dialog = QFileDialog(self, "Export the timeline")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setNameFilter("PNG (*.png)")
+        dialog.setDefaultSuffix("png")
+        dialog.selectFile("timeline.png")
+        dialog.fileSelected.connect(lambda name: self.export_picture(Path(name)))
+        dialog.open()
+
+    def export_picture(self, path: Path) -> None:
+        """Writes the timeline as it is shown."""
+        try:
+            save_png(self.timeline, path)
+        except DashboardError as error:
+            self.failed.emit(error)
 
     # --- search
 

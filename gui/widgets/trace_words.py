@@ -159,7 +159,7 @@ def step_pairs(facts: SliceFacts) -> Pairs:
     ]
 
 
-def figure_pairs(trace: Trace, overview: Overview) -> Pairs:
+def figure_pairs(overview: Overview) -> Pairs:
     """The whole trace: summed, busy and wall time apart."""
     totals = overview.totals
     busy = 100 * totals.kernel_busy_ns / totals.span_ns if totals.span_ns else None
@@ -189,8 +189,7 @@ def figure_pairs(trace: Trace, overview: Overview) -> Pairs:
                 "If kernels that overrun the next one on their stream ended where it starts.",
             ),
         )
-    devices = max(len({int(each) for each in trace.device_work.device.tolist()}), 1)
-    if devices == 1 and totals.kernels:
+    if overview.devices == 1:
         pairs.append(("GPU busy", format_pct(busy), "Busy time over wall time."))
     pairs.append(("Communication, summed", format_duration_ns(totals.communication_ns), ""))
     pairs += _count_pairs(overview)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gui.pages.trace import TracePage
     from gui.widgets.trace_view import TraceView
 
-LIMIT_MS = 20_000
+LIMIT_MS = 60_000
 
 SHAPES: dict[str, Any] = {
     "Input Dims": [[4, 8], [8, 2], []],
@@ -424,6 +424,16 @@ def test_a_capture_is_a_tab_by_itself_and_one_asked_for_here_is_shown(
     view = page_of(window).view
     assert view is not None
     qtbot.waitUntil(lambda: view.document.state == "open", timeout=LIMIT_MS)
+
+
+def test_the_timeline_is_exported_as_a_picture(
+    window: MainWindow, open_trace: Callable[[Path], TraceView], steps_file: Path, tmp_path: Path
+) -> None:
+    view = open_trace(steps_file)
+    view.export_picture(tmp_path / "timeline.png")
+    assert (tmp_path / "timeline.png").read_bytes().startswith(b"\x89PNG")
+    view.export_picture(tmp_path / "missing" / "timeline.png")
+    assert "The picture could not be written" in messages(window)
 
 
 def test_names_are_text_and_never_markup(
