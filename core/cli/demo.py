@@ -51,9 +51,13 @@ def run_demo(out: str, steps: int) -> int:
         ) from error
     with Interrupts().caught() as interrupts:
         devices = detect_devices()
-        choice = choose_preset(devices.gpus)
-        arguments = (*choice.spec.arguments, "--steps", str(steps))
-        folder = start(Choice(replace(choice.spec, arguments=arguments), choice.why), devices, interrupts)
+
+        def choose(torch_without_cuda: str = "") -> Choice:
+            choice = choose_preset(devices.gpus, torch_without_cuda=torch_without_cuda)
+            arguments = (*choice.spec.arguments, "--steps", str(steps))
+            return Choice(replace(choice.spec, arguments=arguments), choice.why)
+
+        folder = start(choose(), devices, interrupts, choose)
         code = follow(folder, owner=True, interrupts=interrupts)
     if code != 0:
         return code

@@ -17,15 +17,16 @@ from core.hardware.probe import Devices, detect_devices
 from core.hardware.visible import resolve_visible
 from core.launch.client import launch
 from core.launch.preflight import run_preflight
-from core.launch.presets import PRESETS, Choice, choose_preset
+from core.launch.presets import PRESETS, Choice, choose_preset, tiny
 from core.runs.job import DeviceKind, JobSpec
 from core.runs.store import default_store
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from core.cli.arguments import LaunchWords
+    from core.launch.preflight import Preflight
     from core.runs.store import RunFolder
 
 
@@ -41,32 +42,47 @@ def run_launch(words: LaunchWords) -> int:
     with Interrupts().caught() as interrupts:
         devices = detect_devices()
         choice = make_choice(words, devices, os.environ)
-        folder = start(choice, devices, interrupts)
+
+        def without_cuda(torch: str) -> Choice:
+            return make_choice(words, devices, os.environ, torch_without_cuda=torch)
+
+        folder = start(choice, devices, interrupts, without_cuda if _is_one_click(words) else None)
         if words.options.detach and interrupts.first is None:
             write_line(f"It runs on without this command: `attach {folder.id}`, `stop {folder.id}`.")
             return 0
         return follow(folder, owner=True, interrupts=interrupts)
 
 
-def start(choice: Choice, devices: Devices, interrupts: Interrupts) -> RunFolder:
+def start(
+    choice: Choice,
+    devices: Devices,
+    interrupts: Interrupts,
+    without_cuda: Callable[[str], Choice] | None = None,
+) -> RunFolder:
     """Check a job, start it and say where it lies.
 
     Args:
         choice: The job.
         devices: What this machine has.
         interrupts: One that comes during the check ends it; a later one is left to ``follow``.
+        without_cuda: What to start instead if the interpreter's torch, whose version it gets,
+            turns out to be built without CUDA; None to refuse then.
 
     Raises:
         DashboardError: The job cannot run as it is asked for.
         SystemExit: This command was told to end before anything was started.
     """
     try:
-        preflight = run_preflight(
-            choice.spec, gpus=devices.known_gpus, cancelled=lambda: interrupts.count > 0
-        )
-    finally:
-        if interrupts.first is not None:
-            raise SystemExit(128 + interrupts.first)
+        preflight = _check(choice.spec, devices, interrupts)
+    except DashboardError:
+        if without_cuda is None or choice.spec.device == "cpu":
+            raise
+        # Asked only now, as importing torch once more takes seconds.
+        found = _check(tiny(choice.spec.interpreter), devices, interrupts)
+        if found.cuda is not None:
+            raise
+        choice = without_cuda(found.torch)
+        preflight = _check(choice.spec, devices, interrupts)
     folder = launch(choice.spec, default_store(), preflight=preflight)
     write_line(printable(choice.why))
     for warning in preflight.warnings:
@@ -75,13 +91,24 @@ def start(choice: Choice, devices: Devices, interrupts: Interrupts) -> RunFolder
     return folder
 
 
-def make_choice(words: LaunchWords, devices: Devices, environment: Mapping[str, str]) -> Choice:
+def _check(spec: JobSpec, devices: Devices, interrupts: Interrupts) -> Preflight:
+    try:
+        return run_preflight(spec, gpus=devices.known_gpus, cancelled=lambda: interrupts.count > 0)
+    finally:
+        if interrupts.first is not None:
+            raise SystemExit(128 + interrupts.first)
+
+
+def make_choice(
+    words: LaunchWords, devices: Devices, environment: Mapping[str, str], *, torch_without_cuda: str = ""
+) -> Choice:
     """Build the job spec from the words.
 
     Args:
         words: The command line, told apart.
         devices: What this machine has.
         environment: Where CUDA_VISIBLE_DEVICES and the active virtual environment stand.
+        torch_without_cuda: Version of the interpreter's torch if that is known to be built without CUDA.
 
     Raises:
         DashboardError: An unknown preset, or options that contradict each other.
@@ -89,7 +116,14 @@ def make_choice(words: LaunchWords, devices: Devices, environment: Mapping[str, 
     options = words.options
     _check_options(words)
     if words.target is None:
-        choice = _preset_choice(words, devices, environment)
+        if _is_one_click(words):
+            choice = choose_preset(
+                devices.gpus, environment=environment, torch_without_cuda=torch_without_cuda
+            )
+            arguments = (*choice.spec.arguments, *words.arguments)
+            choice = Choice(replace(choice.spec, arguments=arguments), choice.why)
+        else:
+            choice = _preset_choice(words)
         return Choice(_with_options(choice.spec, options), choice.why)
     visible = resolve_visible(environment.get("CUDA_VISIBLE_DEVICES"), devices.gpus)
     named = _named_gpus(options)
@@ -129,15 +163,17 @@ def _named_gpus(options: argparse.Namespace) -> tuple[str, ...]:
     return () if options.gpus is None else tuple(part.strip() for part in options.gpus.split(","))
 
 
-def _preset_choice(words: LaunchWords, devices: Devices, environment: Mapping[str, str]) -> Choice:
+def _is_one_click(words: LaunchWords) -> bool:
+    """Nothing was said of what to run or on what."""
     options = words.options
-    name = options.preset
+    said = (words.target, options.preset, options.device, options.nproc, options.gpus)
+    return all(part is None for part in said)
+
+
+def _preset_choice(words: LaunchWords) -> Choice:
+    options = words.options
+    name = "tiny" if options.preset is None else options.preset
     named = _named_gpus(options)
-    if name is None and options.device is None and options.nproc is None and not named:
-        choice = choose_preset(devices.gpus, environment=environment)
-        return Choice(replace(choice.spec, arguments=(*choice.spec.arguments, *words.arguments)), choice.why)
-    if name is None:
-        name = "tiny"
     if name not in PRESETS:
         raise DashboardError(
             f"There is no preset {printable(name)}.", f"Presets are: {', '.join(sorted(PRESETS))}."

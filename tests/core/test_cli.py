@@ -12,12 +12,14 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from core.cli import demo
+from core.cli import launch as cli_launch
 from core.cli.arguments import split_launch
 from core.cli.demo import render_pages
 from core.cli.devices import as_object, environment_problems
 from core.cli.figures import planned_steps
 from core.cli.follow import follow
-from core.cli.launch import make_choice
+from core.cli.launch import make_choice, run_launch
 from core.cli.live import LiveDisplay, render
 from core.cli.plain import PlainDisplay, figures_line
 from core.cli.runs import list_runs, stop
@@ -25,6 +27,7 @@ from core.cli.summary import write_summary
 from core.errors import DashboardError
 from core.hardware.probe import Devices
 from core.hardware.readings import GpuInfo, GpuReading
+from core.launch.preflight import Preflight
 from core.runs.capture_start import common_first_step
 from core.runs.job import JobSpec
 from core.runs.manifest import Host, Manifest, ProcessIdentity, write_manifest
@@ -381,6 +384,51 @@ def test_unknown_preset_is_refused() -> None:
         make_choice(split_launch("main.py", ["--preset", "huge"]), Devices(), {})
     assert caught.value.message == "There is no preset huge."
     assert "seed, tiny" in caught.value.hint
+
+
+def launch_with_a_cpu_torch(monkeypatch: pytest.MonkeyPatch) -> list[JobSpec]:
+    """A machine of 4 GPUs with a torch that cannot use them; returns what is started there."""
+    started: list[JobSpec] = []
+
+    def check(spec: JobSpec, **_: Any) -> Preflight:
+        if spec.device == "cuda":
+            raise DashboardError("PyTorch 2.13.0+cpu was built without CUDA.", "Choose device cpu.")
+        return Preflight(python="3.11.7", torch="2.13.0+cpu", cuda=None, nccl=None, gloo=True, gpu_count=0)
+
+    def start(spec: JobSpec, store: RunStore, **_: Any) -> RunFolder:
+        started.append(spec)
+        return store.create(spec)
+
+    for module in (cli_launch, demo):
+        monkeypatch.setattr(module, "detect_devices", lambda: Devices(gpus=gpus(4)))
+    monkeypatch.setattr(demo, "follow", lambda *_, **__: 1)
+    monkeypatch.setattr(cli_launch, "run_preflight", check)
+    monkeypatch.setattr(cli_launch, "launch", start)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    return started
+
+
+def test_one_click_falls_back_to_cpu_ranks_as_the_window_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    started = launch_with_a_cpu_torch(monkeypatch)
+    assert run_launch(split_launch("main.py", ["--detach", "--title", "mine"])) == 0
+    demo.run_demo(str(tmp_path), 9)
+    said = "4 GPUs found, but torch 2.13.0+cpu is built without CUDA: the tiny model on 4 CPU ranks (gloo)."
+    assert capsys.readouterr().out.splitlines().count(said) == 2
+    assert [(spec.preset, spec.device, spec.ranks) for spec in started] == [("tiny", "cpu", 4)] * 2
+    assert started[1].arguments[-2:] == ("--steps", "9")
+    assert started[0].title == "mine"
+
+
+@pytest.mark.parametrize("said", [["--device", "cuda"], ["--preset", "seed"], ["--gpus", "0"]])
+def test_what_was_asked_for_on_gpus_is_refused_without_cuda(
+    monkeypatch: pytest.MonkeyPatch, said: list[str]
+) -> None:
+    started = launch_with_a_cpu_torch(monkeypatch)
+    with pytest.raises(DashboardError, match="built without CUDA"):
+        run_launch(split_launch("main.py", said))
+    assert started == []
 
 
 def test_hidden_gpus_and_an_open_order_are_problems() -> None:
