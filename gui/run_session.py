@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 POLL_MS = 50
 POLL_ENDED_MS = 1000
-LINES_A_POLL = 20_000
+LINES_A_POLL = 2_000
+"""What the window takes in within half a frame; the next lines come with the next poll."""
 
 
 class RunSession(QObject):
@@ -283,7 +284,7 @@ class RunSession(QObject):
             if not monitors:
                 monitors.append(RunMonitor(folder))
             snapshot = monitors[0].poll()
-            # Until somebody shows them, the newest lines wait in the monitor.
+            # Until somebody shows them, lines wait in the monitor.
             return snapshot, monitors[0].read_log(LINES_A_POLL) if self._has_listeners else []
 
         return poll

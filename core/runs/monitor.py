@@ -167,10 +167,10 @@ class RunMonitor:
         return snapshot
 
     def read_log(self, limit: int = 5_000) -> list[LogLine]:
-        """Lines that polls found new or rewritten since the last call, by number.
+        """Lines that polls found new or rewritten and no call has given yet, by number.
 
         Args:
-            limit: The newest so many; earlier ones are dropped (the files keep them).
+            limit: So many at most; the next call goes on behind them.
         """
         return self._logs.take_lines(limit)
 

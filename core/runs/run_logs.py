@@ -121,11 +121,8 @@ class RunLogs:
         return max((t_ns for t_ns in times if t_ns is not None), default=None)
 
     def take_lines(self, limit: int) -> list[LogLine]:
-        """Lines that are new or rewritten since the last call, by number; the newest ``limit`` of them."""
-        numbers = sorted(self._queue)[-limit:] if limit > 0 else []
-        lines = [self._queue[number] for number in numbers]
-        self._queue.clear()
-        return lines
+        """The first ``limit`` lines, by number, that are new or rewritten; the others go on waiting."""
+        return [self._queue.pop(number) for number in sorted(self._queue)[:limit]]
 
     def alerts(self) -> list[Alert]:
         """The warnings in the output, each in the words of its first occurrence."""

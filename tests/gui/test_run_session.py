@@ -115,6 +115,21 @@ def test_lines_wait_until_somebody_shows_them(
     qtbot.waitUntil(lambda: lines == ["first", "second"])
 
 
+def test_more_lines_than_a_poll_takes_all_come_in_order(
+    qtbot: QtBot, session: RunSession, make_run: Callable[..., RunFolder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gui.run_session.LINES_A_POLL", 3)
+    folder = make_run("tiny", "done")
+    said = [f"line {number}" for number in range(10)]
+    folder.log_file(0, "out").write_text("".join(f"{line}\n" for line in said))
+    taken: list[list[str]] = []
+    session.lines_changed.connect(lambda new: taken.append([line.text for line in new]))
+    session.attach(folder)
+    qtbot.waitUntil(lambda: sum(map(len, taken)) >= len(said))
+    assert [line for some in taken for line in some] == said
+    assert max(map(len, taken)) == 3
+
+
 def test_stop_and_kill_reach_the_supervisor(
     qtbot: QtBot, session: RunSession, make_run: Callable[..., RunFolder]
 ) -> None:

@@ -699,6 +699,20 @@ def test_lines_of_all_ranks_are_numbered_in_one_count(run: Run) -> None:
     assert bar[0].t_ns == run.now_ns
 
 
+def test_lines_beyond_the_limit_come_with_the_next_call(run: Run) -> None:
+    monitor = run.monitor()
+    run.log(0, "".join(f"line {number}\n" for number in range(7)) + "  0%")
+    monitor.poll()
+    taken = [monitor.read_log(3), monitor.read_log(3)]
+    run.log(0, "\r100%\nlast\n")
+    monitor.poll()
+    taken += [monitor.read_log(3), monitor.read_log(3)]
+    assert [len(lines) for lines in taken] == [3, 3, 3, 0]
+    lines = [line for some in taken for line in some]
+    assert [line.text for line in lines] == [f"line {number}" for number in range(7)] + ["100%", "last"]
+    assert [line.number for line in lines] == sorted(line.number for line in lines)
+
+
 def test_a_flood_on_one_rank_does_not_block_the_others(run: Run) -> None:
     """Case L12."""
     monitor = run.monitor()
