@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
+import re
 import struct
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -18,6 +18,7 @@ from core.readers.torch_trace.raw import (
     Slot,
     Sparse,
 )
+from core.readers.torch_trace.scan_strings import text_hash
 from core.readers.torch_trace.texts import encode_text, json_text
 from core.readers.torch_trace.tolerant import NotReadableError, read_value
 from core.tables.columns import MISSING, NO_ROW
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 _SLOTS: Final = {name: (slot, kind) for name, slot, kind in ARGUMENTS}
 _MOST_NS: Final = 2**62
+# What the scan takes for numbers: both ends of an arrow need one id, whoever reads them.
+_WHOLE: Final = re.compile(r"-?(?:0|[1-9][0-9]*)", re.ASCII)
+_HEX: Final = re.compile(r"0[xX][0-9a-fA-F]{1,16}")
 
 
 class MetadataRow(NamedTuple):
@@ -237,11 +241,13 @@ def flow_id(value: Any) -> int | None:
         return _integer(value)
     if not isinstance(value, str):
         return None
-    try:
-        return _integer(int(value, 16) if value[:2].lower() == "0x" else int(value))
-    except ValueError:
-        digest = hashlib.blake2b(value.encode("utf-8", "replace"), digest_size=8).digest()
-        return int.from_bytes(digest, "little") >> 2
+    if _WHOLE.fullmatch(value):
+        number = _integer(value)
+        if number is not None:
+            return number
+    if _HEX.fullmatch(value):
+        return _integer(int(value, 16))
+    return text_hash(encode_text(value))
 
 
 def _integer(value: Any) -> int | None:

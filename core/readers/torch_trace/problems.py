@@ -73,7 +73,7 @@ def problems_of(oddities: Oddities, path: Path) -> tuple[Problem, ...]:
         detail = printable(oddities.details.get(code, ""))
         if len(detail) > _MOST_DETAIL:
             detail = detail[: _MOST_DETAIL - 1] + "…"
-        places = tuple(lines[at] for at in oddities.offsets[code] if at >= 0)
+        places = tuple(lines[at] for at in sorted(oddities.offsets[code]) if at >= 0)
         message = sentence.format(n=counted, detail=detail).replace(" ()", "")
         found.append(Problem(code, count, f"{message}.", places))
     return tuple(found)

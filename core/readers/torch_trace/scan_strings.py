@@ -180,6 +180,16 @@ def hash_flow(text: Text, start: int, end: int) -> int:
     return signed(hash_span(text, start, end, _FIRST, _SECOND) & _FLOW_BITS)
 
 
+def text_hash(raw: bytes) -> int:
+    """Returns what ``hash_flow`` computes of these bytes, without compiling anything."""
+    most = (1 << 64) - 1
+    value = len(raw) * int(_FIRST) & most
+    for i in range(0, len(raw), 8):
+        value = (value ^ int.from_bytes(raw[i : i + 8], "little")) * int(_FIRST) & most
+        value = ((value << 32 | value >> 32) & most) * int(_SECOND) & most
+    return (value ^ value >> 32) & int(_FLOW_BITS)
+
+
 def _place(text: bytes, salt: int) -> int:
     """Returns what ``find_key`` computes, without compiling anything."""
     word = (1 << 64) - 1

@@ -203,3 +203,27 @@ def test_a_broken_event_that_is_too_long_to_mend_is_left_out(tmp_path: Path) -> 
     assert codes(read(tmp_path, with_event(b'"x": nan, "a": [' + items + b"1]"))) == {"broken_event": 1}
     short = read(tmp_path, with_event(b'"x": nan, "a": [1, 1]'))
     assert codes(short) == {"not_a_number": 1}
+
+
+FLOW_IDS = [
+    "12",
+    "-3",
+    "0x1f",
+    "0XFF",
+    "flow-a",
+    "",
+    "a longer name of an arrow",
+    "+5",
+    " 7",
+    "1_0",
+    "0x",
+    "9" * 25,
+]
+
+
+@pytest.mark.parametrize("name", FLOW_IDS)
+def test_an_arrow_keeps_its_id_when_one_end_is_read_alone(name: str, tmp_path: Path) -> None:
+    row = b'{"ph": "s", "ts": 1, "cat": "ac2g", "id": "%s"' % name.encode()
+    flows = read(tmp_path, b"[" + KERNEL + b"}," + row + b"}," + row + b', "cat": "ac2g"}]').flows
+    assert len(flows) == 2
+    assert flows.flow_id[0] == flows.flow_id[1]
