@@ -169,9 +169,9 @@ class LaneImage:
 
     def clear_top(self, palette: LanePalette, grid_px: Sequence[int], height_px: int) -> None:
         """The same for so many lines at the top."""
-        self.pixels[:height_px] = palette.background
-        inside = [x for x in grid_px if 0 <= x < self.pixels.shape[1]]
-        self.pixels[:height_px, inside] = palette.grid
+        line = np.full(self.pixels.shape[1], palette.background, np.uint32)
+        line[[x for x in grid_px if 0 <= x < len(line)]] = palette.grid
+        self.pixels[:height_px] = line
 
     def paint_line(self, colour: QColor, top: int, height: int) -> None:
         """Paints a horizontal line."""

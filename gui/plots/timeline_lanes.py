@@ -179,20 +179,21 @@ class LanesPainter:
         palette = self.palette(content)
         self._image.resize(geometry.plot_device_px, max(1, int(geometry.lanes_height * scale)))
         grid = [int((geometry.x_of(time_ns) - HEADER_PX) * scale) for time_ns in ticks_ns]
+        border = self._theme.color("border")
         self._image.clear(palette, grid)
         # What scrolls is painted first and the pinned lanes over it.
         for pinned in (False, True):
             part = [each for each in visible if each.strip.pinned == pinned]
-            if pinned and part:
+            if not part:
+                continue
+            if pinned:
                 self._image.clear_top(palette, grid, round(geometry.pinned_px * scale))
             self._paint_part(geometry, content, part, palette)
             if labelled:
                 self._paint_labels(geometry, content, part)
             for placed in part:
                 y = placed.top + placed.strip.height - geometry.lanes_top
-                self._image.paint_line(
-                    self._theme.color("border"), round((y - 1) * scale), max(1, round(scale))
-                )
+                self._image.paint_line(border, round((y - 1) * scale), max(1, round(scale)))
 
     def _paint_part(
         self,
