@@ -405,7 +405,8 @@ def _kind_of_content(head: bytes, suffix: str) -> tuple[FileKind, str]:
     if suffix in (".py", ".pyw") or (text.startswith("#!") and "python" in text.split("\n", 1)[0]):
         return "script", "Python script"
     start = text.lstrip()
-    if start[:1] in ("{", "["):
+    # What the profiled program printed before the table may begin with a bracket too.
+    if start[:1] in ("{", "[") and not _NCU_LINE.search(text):
         return _kind_of_json(start)
     return _kind_of_text(start)
 
@@ -430,13 +431,34 @@ def _kind_of_json(text: str) -> tuple[FileKind, str]:
     return "json", "JSON file"
 
 
+# Lines that only ncu prints: its messages, and the header of its tables in any layout.
+_NCU_LINE = re.compile(
+    r"""^(?:==(?:PROF|ERROR|WARNING)==[ ]"""
+    r"""|,?"?(?:ID|Process[ ]ID)"?[,;\t].*[,;\t]"?Kernel[ ]Name"?(?:[,;\t]|$)"""
+    r"""|"?Kernel[ ]Name"?[,;\t].*[,;\t]"?Metric[ ]Name"?[,;\t])""",
+    re.MULTILINE,
+)
+# Columns by which tables of other tools are known: all of one row occur in the first lines.
+_CSV_TITLES = (
+    (("Total Time (ns)",), "Nsight Systems statistics"),
+    (("Total (MB)", "Operation"), "Nsight Systems statistics"),
+    (("Start", "Duration", "CorrId", "Name"), "Nsight Systems trace table"),
+    (("Address", "Source", "Sampling"), "Nsight Compute source page"),
+    (("Type", "Time(%)", "Calls", "Name"), "nvprof statistics"),
+    (("Kernel_Name", "Start_Timestamp", "End_Timestamp"), "rocprofv3 trace table"),
+    (("KernelName", "gpu-id", "queue-id"), "rocprof kernel table"),
+    (("timestamp", "utilization.gpu"), "nvidia-smi log"),
+)
+
+
 def _kind_of_text(text: str) -> tuple[FileKind, str]:
-    lines = [line for line in text.splitlines()[:200] if line.strip()]
-    header = next((line for line in lines if line.startswith('"') and "," in line), "")
-    if '"Kernel Name"' in header or any(line.startswith("==PROF==") for line in lines):
+    if _NCU_LINE.search(text):
         return "ncu_csv", "Nsight Compute CSV"
+    lines = [line for line in text.splitlines()[:200] if line.strip()]
     if lines and lines[0].count(",") >= 1 and all("," in line for line in lines[:3]):
-        return "csv", "CSV table"
+        head = "\n".join(lines[:3])
+        known = (title for words, title in _CSV_TITLES if all(word in head for word in words))
+        return "csv", next(known, "CSV table")
     return "unknown", "Text file"
 
 

@@ -43,6 +43,7 @@ class Reader:
 READERS = (
     Reader("torch_trace", ("trace", "json", "empty", "unreadable", "missing", "unknown"), "read_trace"),
     Reader("ncu_report", ("ncu_report",), "read_report"),
+    Reader("ncu_csv", ("ncu_csv", "csv"), "read_csv"),
 )
 
 

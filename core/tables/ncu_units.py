@@ -1,7 +1,9 @@
-"""The unit of a metric by its name: reports do not store it, and keep values in base units.
+"""Units of metrics: by the metric's name, and what a printed unit is of a base unit.
 
-Units are in the vendor's words, as its command line prints them with
-``--print-units base``: "byte", "inst/cycle", "Hz" for cycles a second.
+Reports do not store units and keep values in base units; the command line of
+the tool prints units, scaled to the value or to the column. Both come to the
+same words, those that it prints with ``--print-units base``: "byte",
+"inst/cycle", "Hz" for cycles a second.
 
 Source: Nsight Compute documentation, "Metrics Structure" (2025.1); checked against values of real reports.
 """
@@ -80,3 +82,33 @@ def _per(unit: str, divisor: str) -> str:
 
 def _first(patterns: tuple[tuple[re.Pattern[str], str], ...], text: str) -> str:
     return next((unit for pattern, unit in patterns if pattern.search(text)), "")
+
+
+# A printed part of a unit, in small letters: its base unit and the power of ten that it holds of it.
+_TIMES: Final = {"s": 9, "ms": 6, "us": 3, "ns": 0, "second": 9, "msecond": 6, "usecond": 3, "nsecond": 0}
+_SCALED: Final = ("byte", "hz", "inst", "cycle", "sector", "request", "warp", "thread", "block", "flop")
+_PREFIXES: Final = {"": 0, "k": 3, "m": 6, "g": 9, "t": 12, "p": 15}
+_PARTS: Final = {
+    prefix + word: ("Hz" if word == "hz" else word, exponent)
+    for word in _SCALED
+    for prefix, exponent in _PREFIXES.items()
+} | {word: ("ns", exponent) for word, exponent in _TIMES.items()}
+
+
+@lru_cache(maxsize=4_096)
+def base_unit(printed: str) -> tuple[str, int]:
+    """Returns the base unit of a printed one, and the power of ten that makes a value one of it.
+
+    "Gbyte/second" is ("byte/s", 9), "usecond" ("ns", 3), "cycle/nsecond" ("Hz", 9). All powers are
+    decimal. A word that is not known is its own base unit.
+    """
+    above, slash, below = printed.strip().partition("/")
+    unit, exponent = _PARTS.get(above.lower(), (above, 0))
+    if not slash:
+        return unit, exponent
+    divisor, scale = _PARTS.get(below.lower(), (below, 0))
+    if divisor == "ns":
+        # A rate is by the second, a time alone in ns.
+        divisor, scale = "s", scale - 9
+    rate = "Hz" if (unit, divisor) == ("cycle", "s") else f"{unit}/{divisor}"
+    return rate, exponent - scale
