@@ -491,10 +491,10 @@ class MainWindow(QMainWindow):
 
     def _save_settings(self) -> None:
         settings = self.context.settings
-        data = settings.encoded()
+        content = settings.encoded()
         self.context.tasks.start(
             title="Saving the settings",
-            work=lambda _: settings.write(data),
+            work=lambda _: settings.write(content),
             done=lambda _: None,
             failed=self._show_error,
             key="settings",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +40,14 @@ class RecentFile:
     opened_ns: int
 
 
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What the file should hold; of two, the one with the higher number is newer."""
+
+    number: int
+    data: bytes
+
+
 class Settings:
     """Typed access to the settings file, on the UI thread; only ``write`` may run elsewhere."""
 
@@ -46,6 +55,9 @@ class Settings:
         self.path = path
         self.notice = notice
         self._values: dict[str, Any] = values or {}
+        self._newest = 0
+        self._writing = threading.Lock()
+        self._written = 0
 
     @classmethod
     def load(cls, folder: Path | None = None) -> Settings:
@@ -68,17 +80,25 @@ class Settings:
             return cls(path, notice=_set_aside(path, error))
         return cls(path, values)
 
-    def encoded(self) -> bytes:
+    def encoded(self) -> Content:
         """The file's content as it should be now."""
+        self._newest += 1
         # ASCII: names with bytes that are no text survive as escapes.
-        return json.dumps(self._values, indent=1, ensure_ascii=True, sort_keys=True).encode("ascii")
+        text = json.dumps(self._values, indent=1, ensure_ascii=True, sort_keys=True)
+        return Content(self._newest, text.encode("ascii"))
 
-    def write(self, data: bytes) -> None:
-        """Replaces the file. From any thread.
+    def write(self, content: Content) -> None:
+        """Replaces the file, unless something newer stands there. From any thread; one writes at a time.
 
         Raises:
             DashboardError: The folder or the file cannot be written.
         """
+        with self._writing:
+            if content.number > self._written:
+                self._replace(content.data)
+                self._written = content.number
+
+    def _replace(self, data: bytes) -> None:
         ensure_private_folder(self.path.parent, CONFIG_HINT)
         try:
             write_atomic(self.path, data)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import stat
+import threading
 from pathlib import Path
 
 import pytest
 
 from core.errors import DashboardError
+from core.files import write_atomic
 from gui.settings import FILE_NAME, Settings
 
 
@@ -89,6 +91,38 @@ def test_a_file_stands_once_and_thirty_are_kept(tmp_path: Path) -> None:
     assert paths[:3] == ["/data/35.py", "/data/39.py", "/data/38.py"]
     settings.forget_files()
     assert settings.recent_files == []
+
+
+def test_what_is_older_never_replaces_what_is_newer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One writer hangs in a slow folder; of those that come meanwhile the newest wins, whoever is next."""
+    settings = Settings.load(tmp_path)
+    begun, go = threading.Event(), threading.Event()
+    order: list[str] = []
+
+    def slow(path: Path, data: bytes) -> None:
+        order.append(json.loads(data)["page"])
+        begun.set()
+        go.wait(30)
+        write_atomic(path, data)
+
+    monkeypatch.setattr("gui.settings.write_atomic", slow)
+    contents = []
+    for page in ("first", "second", "third"):
+        settings.page = page
+        contents.append(settings.encoded())
+    writers = [threading.Thread(target=settings.write, args=(contents[0],))]
+    writers[0].start()
+    assert begun.wait(30)
+    for content in (contents[2], contents[1]):
+        writers.append(threading.Thread(target=settings.write, args=(content,)))
+        writers[-1].start()
+    assert order == ["first"]
+    go.set()
+    for writer in writers:
+        writer.join(30)
+    assert Settings.load(tmp_path).page == "third"
+    settings.write(contents[0])
+    assert Settings.load(tmp_path).page == "third"
 
 
 def test_a_folder_that_cannot_be_written_is_an_expected_error(tmp_path: Path) -> None:
