@@ -305,8 +305,11 @@ def _start_supervisor(folder: RunFolder, cancelled: Callable[[], bool]) -> None:
         nonlocal told
         if not told and cancelled():
             told = True
-            with contextlib.suppress(OSError):  # a full disk; who gave it up stops it once it runs
-                _ask_to_stop(folder)
+            give_up()
+
+    def give_up() -> None:
+        with contextlib.suppress(OSError):  # a full disk; who gave it up stops it once it runs
+            _ask_to_stop(folder)
 
     stop_if_cancelled()
     log = os.open(folder.supervisor_log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
@@ -326,8 +329,15 @@ def _start_supervisor(folder: RunFolder, cancelled: Callable[[], bool]) -> None:
         answer = _first_line(process.stdout, _START_LIMIT_S, stop_if_cancelled)
         if answer is None:
             process.kill()
+            # This was perhaps the first process only, which has forked: the supervisor
+            # that takes over later finds the stop before it starts anything.
+            give_up()
     if answer != READY:
-        why = "did not start within 60 s" if answer is None else f"ended at once{_last_words(folder)}"
+        why = (
+            f"did not start within {_START_LIMIT_S:g} s"
+            if answer is None
+            else f"ended at once{_last_words(folder)}"
+        )
         raise DashboardError(
             f"The supervisor of the run {why}.",
             f"Its own output is in {folder.supervisor_log}.",

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 
 from core import files
 from core.errors import DashboardError
+from core.launch import client
 from core.launch.client import launch, left_behind, request_capture, request_stop
 from core.launch.preflight import Preflight
 from core.launch.versions import ridgeline_version
@@ -156,6 +158,35 @@ def test_launch_that_is_given_up_is_stopped_before_its_supervisor_has_taken_over
     monkeypatch.setattr(files, "MAIN", tmp_path / "main.py")
     folder = launch(JOB, store, cancelled=lambda: True)
     assert [record["kind"] for record in control(folder)] == ["stop"]
+
+
+def test_supervisor_that_comes_after_the_limit_finds_a_stop(
+    store: RunStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first process has long gone by then: killing it reaches nobody."""
+    (tmp_path / "main.py").write_text(
+        "import os, pathlib, sys, time\n"
+        "if os.fork():\n"
+        "    os._exit(0)\n"
+        "folder = pathlib.Path(sys.argv[2])\n"
+        "for _ in range(600):\n"
+        "    if b'stop' in (folder / 'control.jsonl').read_bytes():\n"
+        "        (folder / 'heard').touch()\n"
+        "        break\n"
+        "    time.sleep(0.05)\n"
+    )
+    monkeypatch.setattr(files, "MAIN", tmp_path / "main.py")
+    monkeypatch.setattr(client, "_START_LIMIT_S", 0.5)
+    with pytest.raises(DashboardError, match=r"did not start within 0\.5 s"):
+        launch(JOB, store)
+    (run,) = store.list()
+    assert run.status == "failed"
+    folder = RunFolder(run.path)
+    assert [record["kind"] for record in control(folder)] == ["stop"]
+    deadline_s = time.monotonic() + 30
+    while not (folder.path / "heard").exists():
+        assert time.monotonic() < deadline_s
+        time.sleep(0.05)
 
 
 def test_store_that_cannot_be_written(tmp_path: Path) -> None:
