@@ -23,7 +23,7 @@ from core.tables.trace import SliceKind
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from core.tables.columns import Bool, Int32, Int64, Uint8
+    from core.tables.columns import Int32, Int64, Uint8
     from core.tables.trace import Trace
 
 _FEWEST_MATCHES: Final = 3
@@ -132,23 +132,28 @@ class Collectives:
     key: tuple[tuple[str, str, int], ...]
 
 
-def collectives_of(trace: Trace, categories: Uint8, rank: int | None = None) -> Collectives:
-    """Finds the collective kernels of a trace, or of one rank of it.
+NO_COLLECTIVES: Final = Collectives(np.empty(0, np.int32), np.empty(0, np.int64), np.empty(0, np.int64), ())
+"""Of a rank that took part in none."""
+
+
+def collectives_of(trace: Trace, categories: Uint8) -> Collectives:
+    """Finds the collective kernels of a trace of one rank.
 
     Two ranks' kernels are the same collective if they are the same number in the
     row of those of one name and group; the number is the file's own where it has
     one.
     """
-    slices, work = trace.slices, trace.device_work
-    chosen = (categories == Category.COMMUNICATION) & (slices.kind[work.slice_row] == SliceKind.KERNEL)
-    chosen &= _usable(trace, rank)[work.slice_row]
-    places = np.flatnonzero(chosen)
-    places = places[np.argsort(slices.start_ns[work.slice_row[places]], kind="stable")]
-    return _numbered(trace, work.slice_row[places], [_identity(trace, place) for place in places.tolist()])
+    rows, identities = _device_collectives(trace, categories)
+    return _numbered(trace, rows, identities)
 
 
-def host_collectives_of(trace: Trace, rank: int | None = None) -> Collectives:
-    """Finds the collectives that ran on the CPU, in a trace or in one rank of it.
+def collectives_by_rank(trace: Trace, categories: Uint8) -> dict[int, Collectives]:
+    """Finds the collective kernels of each rank of a trace; ranks without one are left out."""
+    return _by_rank(trace, *_device_collectives(trace, categories))
+
+
+def host_collectives_by_rank(trace: Trace) -> dict[int, Collectives]:
+    """Finds the collectives that ran on the CPU, of each rank of a trace; ranks without one are left out.
 
     They name no group: two ranks' are the same collective if they are the same
     number in the row of those of one name, and the ranks ``share_one_group``.
@@ -156,10 +161,33 @@ def host_collectives_of(trace: Trace, rank: int | None = None) -> Collectives:
     slices = trace.slices
     chosen = slices.kind == SliceKind.ANNOTATION
     named = [text_id for text_id, text in names_of(trace, chosen) if _HOST_COLLECTIVE.match(text)]
-    rows = np.flatnonzero(chosen & np.isin(slices.name_id, named) & _usable(trace, rank))
+    rows = np.flatnonzero(chosen & np.isin(slices.name_id, named) & (slices.duration_ns > 0))
     rows = rows[np.argsort(slices.start_ns[rows], kind="stable")]
     names = [trace.strings[text_id] for text_id in slices.name_id[rows].tolist()]
-    return _numbered(trace, rows, [(name, "", MISSING) for name in names])
+    return _by_rank(trace, rows, [(name, "", MISSING) for name in names])
+
+
+def _device_collectives(trace: Trace, categories: Uint8) -> tuple[Int32, list[tuple[str, str, int]]]:
+    """Returns the collective kernels of all ranks by start, and what identifies each."""
+    slices, work = trace.slices, trace.device_work
+    chosen = (categories == Category.COMMUNICATION) & (slices.kind[work.slice_row] == SliceKind.KERNEL)
+    chosen &= slices.duration_ns[work.slice_row] > 0
+    places = np.flatnonzero(chosen)
+    places = places[np.argsort(slices.start_ns[work.slice_row[places]], kind="stable")]
+    return work.slice_row[places], [_identity(trace, place) for place in places.tolist()]
+
+
+def _by_rank(
+    trace: Trace, rows: Int64 | Int32, identities: list[tuple[str, str, int]]
+) -> dict[int, Collectives]:
+    rank = trace.tracks.rank[trace.slices.track[rows]]
+    order = np.argsort(rank, kind="stable")
+    ranks, firsts = np.unique(rank[order], return_index=True)
+    parts = np.split(order, firsts[1:])
+    return {
+        one: _numbered(trace, rows[part], [identities[place] for place in part.tolist()])
+        for one, part in zip(ranks.tolist(), parts, strict=False)
+    }
 
 
 def share_one_group(trace: Trace) -> bool:
@@ -173,12 +201,6 @@ def share_one_group(trace: Trace) -> bool:
         return bool(told["pg_count"] == len(groups) == 1 and groups[0]["pg_size"] == told["world_size"])
     except (ValueError, TypeError, KeyError, IndexError):
         return False
-
-
-def _usable(trace: Trace, rank: int | None) -> Bool:
-    """Returns (slices,) bool: those of the rank whose time is possible."""
-    usable: Bool = trace.slices.duration_ns > 0
-    return usable if rank is None else usable & (trace.tracks.rank[trace.slices.track] == rank)
 
 
 def _numbered(trace: Trace, rows: Int64 | Int32, identities: Sequence[tuple[str, str, int]]) -> Collectives:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from core.analyses.alignment import (
-    collectives_of,
-    host_collectives_of,
+    NO_COLLECTIVES,
+    collectives_by_rank,
+    host_collectives_by_rank,
     match_collectives,
     share_one_group,
 )
@@ -76,11 +77,12 @@ def _arrivals(index: TraceIndex, selection: Selection) -> _Arrivals:
     if len(ranks) < 2:
         none = np.empty((0, 1), np.int64)
         return _Arrivals(np.empty(0, np.int64), (), none.astype(np.int32), none, none, _ONE_RANK)
-    own = [collectives_of(trace, index.categories, rank) for rank in ranks.tolist()]
-    on_host = not any(one.key for one in own)
+    by_rank = collectives_by_rank(trace, index.categories)
+    on_host = not by_rank
     if on_host:
-        own = [host_collectives_of(trace, rank) for rank in ranks.tolist()]
-    mixed = on_host and any(one.key for one in own) and not share_one_group(trace)
+        by_rank = host_collectives_by_rank(trace)
+    own = [by_rank.get(rank, NO_COLLECTIVES) for rank in ranks.tolist()]
+    mixed = on_host and bool(by_rank) and not share_one_group(trace)
     rows = match_collectives(own)[: 0 if mixed else None]
     slice_row = np.stack([one.slice_row[rows[:, place]] for place, one in enumerate(own)], axis=1)
     inside = selection.mask(trace.slices)[slice_row].all(axis=1)
