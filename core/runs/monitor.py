@@ -15,9 +15,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import psutil
 
 from core.errors import DashboardError
+from core.runs import identity
 from core.runs.curves import Curves
 from core.runs.diagnosis import headline, rank_status
 from core.runs.failures import Failure, first_failure
@@ -25,7 +25,7 @@ from core.runs.gpu_track import GpuTrack
 from core.runs.hangs import Hang, find_hang, hang_alert, stacks_would_tell
 from core.runs.host import this_host
 from core.runs.loss_watch import LossWatch
-from core.runs.manifest import ENDED, Status, read_manifest, seen_status
+from core.runs.manifest import ENDED, ProcessIdentity, Status, read_manifest, seen_status
 from core.runs.rank_facts import SECOND_NS, RankFacts
 from core.runs.rank_track import RankTrack
 from core.runs.recorded_end import with_recorded_end
@@ -354,7 +354,7 @@ class RunMonitor:
         found = []
         for track in self._tracks:
             stale = track.heartbeat_ns is not None and now_ns - track.heartbeat_ns > limit_ns
-            gone = may_look and stale and track.pid is not None and not _lives(track.pid)
+            gone = may_look and stale and track.pid is not None and not _lives(track.pid, track.create_time_s)
             exit_code = self._manifest.exit_codes.get(track.rank)
             found.append(track.facts(exit_code, process_gone=gone, signalled=track.pid in self._signalled))
         return found
@@ -449,11 +449,9 @@ class RunMonitor:
         return tuple(found)
 
 
-def _lives(pid: int) -> bool:
-    """The process is there and has not ended (a zombie has)."""
-    try:
-        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
-    except psutil.NoSuchProcess:
-        return False
-    except psutil.AccessDenied:
-        return True
+def _lives(pid: int, create_time_s: float | None) -> bool:
+    """This very process is there and has not ended; by its pid alone where that is all that was recorded."""
+    if create_time_s is None:
+        return identity.create_time_s(pid) is not None
+    process = ProcessIdentity(pid=pid, create_time_s=create_time_s, boot_id=identity.boot_id())
+    return identity.is_alive(process)

@@ -46,6 +46,7 @@ class RankTrack:
     Attributes:
         rank: Global rank.
         pid: Of its newest process.
+        create_time_s: Of that process, as ``core.runs.identity`` has it; None if its record lacks it.
         local_rank: On its machine.
         device: "cuda", "cpu", "mps"; None before torch is there.
         device_uuid: Of its GPU, if the agent could tell.
@@ -58,6 +59,7 @@ class RankTrack:
     ) -> None:
         self.rank = rank
         self.pid: int | None = None
+        self.create_time_s: float | None = None
         self.local_rank = rank
         self.device: str | None = None
         self.device_uuid: str | None = None
@@ -136,7 +138,7 @@ class RankTrack:
     def _take_start(self, event: RankStarted) -> None:
         self._starts += 1
         self._started_ns = event.t_ns
-        self.pid, self.local_rank = event.pid, event.local_rank
+        self.pid, self.create_time_s, self.local_rank = event.pid, event.create_time_s, event.local_rank
         self.progress_ns = event.t_ns
         self.ended_ns = self.exit_code = self.error = self._traceback = None
         self._phase, self._steps_done, self.arrived_ns = "start", None, event.t_ns

@@ -38,7 +38,11 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
 
 
 class RankStarted(Event, frozen=True, kw_only=True, tag="start"):
-    """First record of a process: who it is. A restarted rank writes another."""
+    """First record of a process: who it is. A restarted rank writes another.
+
+    ``create_time_s`` tells its process from a later one of the same pid: seconds
+    since boot on Linux, None elsewhere and from agents before 2026-11-29.
+    """
 
     wire: int
     rank: int
@@ -50,6 +54,7 @@ class RankStarted(Event, frozen=True, kw_only=True, tag="start"):
     argv: list[str]
     cwd: str
     restart: int = 0
+    create_time_s: float | None = None
 
 
 class TorchReady(Event, frozen=True, kw_only=True, tag="torch"):

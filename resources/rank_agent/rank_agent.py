@@ -48,6 +48,19 @@ Record = Tuple[str, Fields]
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
+def create_time_s() -> Optional[float]:
+    """When this process was created, in seconds since boot; None where the system does not say.
+
+    Source: proc(5), /proc/pid/stat field 22 (starttime).
+    """
+    try:
+        with open("/proc/self/stat", "rb") as file:
+            after_name = file.read().rpartition(b")")[2].split()
+        return int(after_name[19]) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError):
+        return None
+
+
 def clean(text: str) -> str:
     """Text that is valid Unicode: bytes that Python smuggled in become escapes."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
@@ -1408,6 +1421,7 @@ class Rank:
             "local_rank": int(os.environ.get("LOCAL_RANK", self._rank)),
             "world_size": int(os.environ.get("WORLD_SIZE", "1")),
             "pid": os.getpid(),
+            "create_time_s": create_time_s(),
             "host": clean(os.uname().nodename if has_uname else os.environ.get("COMPUTERNAME", "")),
             "python": sys.version.split()[0],
             "argv": [clean(argument) for argument in sys.argv[1:]],

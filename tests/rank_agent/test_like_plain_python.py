@@ -6,13 +6,16 @@ and what it sees of its own start must be equal.
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
 import pytest
 
+from core.runs.identity import identity
 from core.telemetry.events import RankEvent, RankStarted
 from core.telemetry.tail import EventTail
 from tests.helpers.interpreters import Interpreter, plain_interpreters
@@ -249,6 +252,11 @@ def test_a_restarted_rank_goes_on_in_its_file(tmp_path: Path) -> None:
     assert tail.problems.keys() == {"broken_line"}
     starts = [event for event in events if isinstance(event, RankStarted)]
     assert [start.restart for start in starts] == [0, 1]
+    own = identity(os.getpid())
+    assert own is not None
+    if sys.platform == "linux":
+        times_s = [start.create_time_s for start in starts]
+        assert all(time_s is not None and time_s >= own.create_time_s for time_s in times_s)
     assert not (run_dir / "stacks").exists()
 
 

@@ -394,6 +394,18 @@ def test_a_killed_rank_is_the_headline(run: Run) -> None:
     assert monitor.poll().headline == "Rank 1 killed by signal 9 (often out of memory) after step 3"
 
 
+def test_a_pid_that_another_process_has_now_is_no_rank(run: Run) -> None:
+    """This process stands for the other one. Records of older agents name the pid alone."""
+    created_s = identity(os.getpid()).create_time_s  # type: ignore[union-attr]  # this process lives
+    for rank, created in enumerate((created_s, created_s - 100, None, created_s)):
+        run.start(rank, create_time_s=created)
+    run.record(3, wire.RankEnded, exit_code=0, steps=0)
+    run.later(4)
+    states = statuses(run.monitor().poll())
+    assert states[1] is RankStatus.GONE
+    assert states.count(RankStatus.GONE) == 1
+
+
 def test_out_of_memory_in_the_output_is_an_alert(run: Run) -> None:
     """Case L16."""
     run.log(0, "[rank2]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 8.06 GiB.\n")
