@@ -227,7 +227,7 @@ CONTENTS: list[tuple[str, bytes, str, str]] = [
     ("broken.ncu-repz", b"\x28\xb5\x2f\xfdbroken", "unknown", "zstd file"),
     ("k.csv", b'"ID","Process ID","Kernel Name"\n"0","1","gemm"\n', "ncu_csv", "Nsight Compute CSV"),
     ("p.csv", b'==PROF== Connected\n"ID","Kernel Name"\n', "ncu_csv", "Nsight Compute CSV"),
-    ("n.csv", b"Time (%),Total Time (ns)\n90.0,1000\n", "csv", "CSV table"),
+    ("n.csv", b"Time (%),Total Time (ns)\n90.0,1000\n", "csv", "Nsight Systems statistics"),
     (
         "m.pickle",
         b"\x80\x04\x95\x10\x00}\x94(\x8c\x08segments\x94",
