@@ -29,6 +29,7 @@ from core.launch.revision import read_revision
 from core.launch.versions import ridgeline_version
 from core.runs.job import JobSpec
 from core.runs.manifest import ENDED, Manifest, ProcessIdentity, write_manifest
+from core.runs.recorded_end import with_recorded_end
 from core.runs.store import RunFolder, RunStore, effective_status, supervisor_is_alive
 from core.telemetry.events import (
     CaptureRequest,
@@ -218,7 +219,7 @@ def left_behind(store: RunStore) -> list[LeftBehind]:
 
 
 def end_left_behind(item: LeftBehind) -> tuple[ProcessIdentity, ...]:
-    """Ends exactly the processes that a run left behind, and writes down its end.
+    """Ends exactly the processes that a run left behind, and writes down its end unless one is recorded.
 
     Returns:
         Those that live nevertheless; () in the usual case.
@@ -231,12 +232,14 @@ def end_left_behind(item: LeftBehind) -> tuple[ProcessIdentity, ...]:
     remaining = processes.end_processes([*remaining, *late]) if late or remaining else []
     ended = len(set(item.processes) - set(remaining))
     what = "1 process was" if ended == 1 else f"{ended} processes were"
-    manifest = replace(
-        item.manifest,
-        status="lost",
-        ended_ns=time.time_ns(),
-        summary=f"The supervisor ended unexpectedly; {what} ended later",
-    )
+    manifest = with_recorded_end(item.folder.supervisor_path, item.manifest)
+    if manifest.ended_ns is None:
+        manifest = replace(
+            manifest,
+            status="lost",
+            ended_ns=time.time_ns(),
+            summary=f"The supervisor ended unexpectedly; {what} ended later",
+        )
     with contextlib.suppress(OSError, DashboardError):
         write_manifest(item.folder.path, manifest)
     return tuple(remaining)
@@ -248,7 +251,9 @@ def _may_have_left(folder: RunFolder, manifest: Manifest) -> bool:
         return False
     if manifest.supervisor is None or manifest.supervisor.boot_id != processes.boot_id():
         return False
-    return not supervisor_is_alive(folder, manifest)
+    if supervisor_is_alive(folder, manifest):
+        return False
+    return with_recorded_end(folder.supervisor_path, manifest).ended_ns is None
 
 
 def _living(

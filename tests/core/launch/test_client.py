@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +18,14 @@ import pytest
 from core import files
 from core.errors import DashboardError
 from core.launch import client
-from core.launch.client import launch, left_behind, request_capture, request_stop
+from core.launch.client import (
+    LeftBehind,
+    end_left_behind,
+    launch,
+    left_behind,
+    request_capture,
+    request_stop,
+)
 from core.launch.preflight import Preflight
 from core.launch.versions import ridgeline_version
 from core.runs import identity
@@ -119,6 +128,38 @@ def test_nothing_is_left_behind_by_what_is_gone(store: RunStore, lost: RunFolder
     record = {"kind": "processes", "seq": 1, "t_ns": 1, "started": [[os.getpid(), 1.0], [os.getppid(), 2.0]]}
     lost.supervisor_path.write_text(json.dumps(record) + "\n")
     assert left_behind(store) == []
+
+
+@pytest.fixture
+def sleeper(lost: RunFolder) -> Iterator[ProcessIdentity]:
+    """A process that the run without a supervisor has left."""
+    child = subprocess.Popen(["sleep", "600"], env=os.environ | {client.RUN_VARIABLE: str(lost.path)})
+    process = identity.identity(child.pid)
+    assert process is not None
+    yield process
+    child.kill()
+    child.wait()
+
+
+@pytest.mark.parametrize("ended", [True, False])
+def test_an_end_that_only_the_records_hold_is_not_overwritten(
+    store: RunStore, lost: RunFolder, sleeper: ProcessIdentity, ended: bool
+) -> None:
+    """The disk was full when the supervisor replaced the manifest."""
+    if ended:
+        records = [
+            {"kind": "launcher_exited", "seq": 1, "t_ns": 5, "exit_code": 0},
+            {"kind": "supervisor_ended", "seq": 2, "t_ns": 6, "status": "done"},
+        ]
+        lost.supervisor_path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    found = left_behind(store)
+    assert [item.processes for item in found] == ([] if ended else [(sleeper,)])
+    item = LeftBehind(folder=lost, manifest=lost.read(), processes=(sleeper,))
+    assert end_left_behind(item) == ()
+    manifest = lost.read()
+    expected = ("done", 0) if ended else ("lost", None)
+    assert (manifest.status, manifest.launcher_exit_code) == expected
+    assert (manifest.ended_ns == 6) is ended
 
 
 @pytest.mark.parametrize(
