@@ -72,7 +72,7 @@ class Arguments(msgspec.Struct, gc=False, frozen=True):
     grid: Any = None
     block: Any = None
     registers: Any = msgspec.field(name="registers per thread", default=None)
-    shared_bytes: Any = msgspec.field(name="shared memory", default=None)
+    shared_memory_bytes: Any = msgspec.field(name="shared memory", default=None)
     occupancy_pct: Any = msgspec.field(name="est. achieved occupancy %", default=None)
     size_bytes: Any = msgspec.field(name="bytes", default=None)
 
