@@ -63,6 +63,7 @@ class RankTrack:
         self.local_rank = rank
         self.device: str | None = None
         self.device_uuid: str | None = None
+        self._missing_hooks: tuple[str, ...] = ()
         self.captures: dict[str, Capture] = {}
         self.problems: dict[str, int] = {}
         self.ended_ns: int | None = None
@@ -126,6 +127,7 @@ class RankTrack:
                 self._take_start(event)
             case TorchReady():
                 self.device, self.device_uuid = event.device, event.device_uuid
+                self._missing_hooks = tuple(event.missing_hooks)
                 self.progress_ns = event.t_ns
             case RankException():
                 self._take_exception(event)
@@ -377,4 +379,5 @@ class RankTrack:
             last_sequence=sequence[1],
             lost_records=max(sequence[2], self._lost_records),
             restarts=max(0, self._starts - 1),
+            missing_hooks=self._missing_hooks,
         )

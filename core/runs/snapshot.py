@@ -57,6 +57,7 @@ class RankState:
         last_sign_ns: Unix time of the newest record of any kind.
         first_sequence, last_sequence: Of the rank's file, to prove completeness.
         lost_records: Gaps in the sequence.
+        missing_hooks: What the agent would watch but this rank's torch lacks.
     """
 
     rank: int
@@ -89,6 +90,7 @@ class RankState:
     last_sequence: int | None = None
     lost_records: int = 0
     restarts: int = 0
+    missing_hooks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -58,7 +58,10 @@ class RankStarted(Event, frozen=True, kw_only=True, tag="start"):
 
 
 class TorchReady(Event, frozen=True, kw_only=True, tag="torch"):
-    """The script has imported torch and the hooks are in place."""
+    """The script has imported torch and the hooks are in place.
+
+    ``missing_hooks`` names the places for which this torch has none.
+    """
 
     torch: str
     cuda: str | None = None

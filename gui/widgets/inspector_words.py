@@ -287,6 +287,9 @@ def sources_of(state: RankState | None, snapshot: RunSnapshot) -> str:
     parts = ["Agent on each rank."]
     if loss:
         parts.append(f"Loss from {' and '.join(words[source] for source in sorted(loss))}.")
+    missing = {name for rank in ranks for name in rank.missing_hooks}
+    if missing:
+        parts.append(f"Not watched, as this torch lacks it: {', '.join(sorted(missing))}.")
     if snapshot.gpus:
         parts.append("GPU figures from NVML at 2 Hz.")
     elif snapshot.gpus_unavailable:

@@ -209,6 +209,15 @@ def test_the_inspector_tells_what_a_rank_raised_and_what_to_do(qtbot: QtBot, the
     assert inspector.pill.text == "Failed"
 
 
+def test_what_torch_gives_no_place_to_watch_is_said() -> None:
+    ranks = [cpu_rank(0, missing_hooks=("torch.nn.utils.get_total_norm",)), cpu_rank(1)]
+    snapshot = run_snapshot(ranks)
+    said = "Not watched, as this torch lacks it: torch.nn.utils.get_total_norm."
+    assert said in sources_of(None, snapshot)
+    assert said in sources_of(ranks[0], snapshot)
+    assert "Not watched" not in sources_of(ranks[1], snapshot)
+
+
 def test_lost_records_are_said(qtbot: QtBot) -> None:
     state = cpu_rank(0, lost_records=3)
     assert "3 lost" in sources_of(state, run_snapshot([state]))

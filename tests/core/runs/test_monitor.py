@@ -123,9 +123,10 @@ def test_figures_and_curves_of_a_run_that_trains(run: Run) -> None:
     assert statuses(monitor.poll()) == [RankStatus.NOT_STARTED] * 4
     for rank in range(4):
         run.start(rank)
-        run.record(rank, wire.TorchReady, torch="2.13.0")
+        run.record(rank, wire.TorchReady, torch="2.13.0", missing_hooks=["torch.amp.GradScaler"][:rank])
     snapshot = monitor.poll()
     assert statuses(snapshot) == [RankStatus.STARTING] * 4
+    assert [rank.missing_hooks for rank in snapshot.ranks] == [(), *[("torch.amp.GradScaler",)] * 3]
     assert snapshot.alive
     train(run, range(3))
     run.record(1, wire.GradNorm, step=2, value=1.5, partial=True)
