@@ -38,6 +38,7 @@ PATTERN_LEAST_PX: Final = 6
 _PATTERN_INK: Final = 0.55
 _EDGE_LEVEL: Final = 3
 _SEPARATED_PX: Final = 5
+_DASH_PX: Final = 3
 _PATTERNS: Final = {"communication": 1, "memcpy": 2, "memset": 3}
 """Diagonal hatch of 6 px, horizontal lines of 4 px, dots of 4 px."""
 _PERIOD: Final = 12
@@ -176,6 +177,13 @@ class LaneImage:
     def paint_line(self, colour: QColor, top: int, height: int) -> None:
         """Paints a horizontal line."""
         self.pixels[max(0, top) : max(0, top + height)] = colour.rgb()
+
+    def paint_dashes(self, colour: QColor, at_px: Sequence[int], height_px: int, scale: float) -> None:
+        """Paints dashed vertical lines into so many lines at the top."""
+        thick, dash = max(1, round(scale)), max(1, round(_DASH_PX * scale))
+        lines = np.flatnonzero(np.arange(min(height_px, len(self.pixels))) // dash % 2 == 0)
+        for x in at_px:
+            self.pixels[lines, max(0, x) : x + thick] = colour.rgb()
 
     def paint_head(self, palette: LanePalette, top: int, height: int) -> None:
         """Paints the background of a group's head."""

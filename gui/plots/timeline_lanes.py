@@ -129,10 +129,9 @@ class LanesPainter:
         height_px, width_px = self._image.pixels.shape
         target = QRectF(HEADER_PX, geometry.lanes_top, width_px / geometry.scale, height_px / geometry.scale)
         painter.drawImage(target, self._image.image())
-        painter.save()
-        painter.setClipRect(target)
-        self._draw_lines(painter, geometry, content)
-        painter.restore()
+        if geometry.pinned_px:
+            strong = self._theme.color("border-strong")
+            painter.fillRect(QRectF(HEADER_PX, geometry.scrolled_top - 1, geometry.plot_width, 1), strong)
 
     def draw_marked(
         self,
@@ -179,16 +178,19 @@ class LanesPainter:
         palette = self.palette(content)
         self._image.resize(geometry.plot_device_px, max(1, int(geometry.lanes_height * scale)))
         grid = [int((geometry.x_of(time_ns) - HEADER_PX) * scale) for time_ns in ticks_ns]
-        border = self._theme.color("border")
+        border, dashed = self._theme.color("border"), self._theme.color("text2")
+        boundaries_px = self._boundaries_px(geometry, content)
         self._image.clear(palette, grid)
         # What scrolls is painted first and the pinned lanes over it.
         for pinned in (False, True):
             part = [each for each in visible if each.strip.pinned == pinned]
             if not part:
                 continue
+            height_px = round(geometry.pinned_px * scale) if pinned else len(self._image.pixels)
             if pinned:
-                self._image.clear_top(palette, grid, round(geometry.pinned_px * scale))
+                self._image.clear_top(palette, grid, height_px)
             self._paint_part(geometry, content, part, palette)
+            self._image.paint_dashes(dashed, boundaries_px, height_px, scale)
             if labelled:
                 self._paint_labels(geometry, content, part)
             for placed in part:
@@ -234,22 +236,13 @@ class LanesPainter:
         self._image.paint_bars(content.index, span, bars, palette, scale)
         self._image.paint_marks(content.index, span, marks, palette)
 
-    def _draw_lines(self, painter: QPainter, geometry: TimelineGeometry, content: TimelineContent) -> None:
-        """The line below the pinned lanes, and the dashed ones where steps begin."""
-        if geometry.pinned_px:
-            strong = self._theme.color("border-strong")
-            painter.fillRect(QRectF(HEADER_PX, geometry.scrolled_top - 1, geometry.plot_width, 1), strong)
-        inside = [
-            time for time in content.boundaries_ns if geometry.span.start_ns <= time < geometry.span.end_ns
-        ]
+    def _boundaries_px(self, geometry: TimelineGeometry, content: TimelineContent) -> list[int]:
+        """Device pixels of the picture where steps begin; none if they are too many to be told apart."""
+        span = geometry.span
+        inside = [time for time in content.boundaries_ns if span.start_ns <= time < span.end_ns]
         if len(inside) > geometry.plot_width / 8:
-            return
-        pen = QPen(self._theme.color("text2"), 1, Qt.PenStyle.CustomDashLine)
-        pen.setDashPattern([3, 3])
-        painter.setPen(pen)
-        for time_ns in inside:
-            x = round(geometry.x_of(time_ns)) + 0.5
-            painter.drawLine(QPointF(x, geometry.lanes_top), QPointF(x, geometry.height))
+            return []
+        return [round(round(geometry.x_of(time_ns) - HEADER_PX) * geometry.scale) for time_ns in inside]
 
     def _paint_labels(
         self, geometry: TimelineGeometry, content: TimelineContent, part: Sequence[Placed]

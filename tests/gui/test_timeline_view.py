@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -483,6 +484,16 @@ def test_a_counter_reaches_the_top_where_it_is_largest(view: TimelineView, theme
     assert line in {picture.pixel(each, top) for each in (x - 1, x, x + 1)}
     assert picture.pixel(x - 40, top) != line
     assert picture.pixel(x + 40, top + 15) == line
+
+
+def test_a_step_begins_at_a_dashed_line(view: TimelineView, theme: ThemeController) -> None:
+    index = index_of([(0, 1_000 * MS, 0, GEMM)], (LaneFacts("Stream 7"),))
+    view.set_content(replace(content_of(index), boundaries_ns=(200 * MS,)))
+    settle()
+    picture, line = view.lanes_image(), theme.theme.color("text2").rgb()
+    drawn = [picture.pixel(100, y) == line for y in range(picture.height())]
+    assert drawn[60:72] == [True, True, True, False, False, False] * 2
+    assert line not in {picture.pixel(x, 60) for x in (99, 101)}
 
 
 def test_the_tooltip_waits_and_shows_names_literally(view: TimelineView, qtbot: QtBot) -> None:
