@@ -89,15 +89,15 @@ class _Reading:
 
     def read(self) -> Report:
         self._gather()
-        for record in read_records(self._lines(done_bytes=len(self._text.data))):
+        for record in read_records(self._lines(is_second=True)):
             self._add(record)
         self._note()
         return self._report()
 
-    def _lines(self, done_bytes: int) -> Iterator[str]:
-        total = 2 * len(self._text.data)
+    def _lines(self, is_second: bool) -> Iterator[str]:
+        done_bytes, total = len(self._text.data) if is_second else 0, 2 * len(self._text.data)
         for number, line in enumerate(self._text.lines(), 1):
-            if done_bytes and _REPLACED in line:
+            if is_second and _REPLACED in line:
                 self._oddities.add("bad_text", number)
             yield line
             done_bytes += len(line) + 1
@@ -112,7 +112,7 @@ class _Reading:
         """
         layouts, rows = [], 0
         denied = False
-        for record in read_records(self._lines(done_bytes=0)):
+        for record in read_records(self._lines(is_second=False)):
             if record.kind == "header" and record.layout is not None:
                 layouts.append(record.layout)
             elif record.kind == "error":

@@ -68,8 +68,11 @@ class Layout:
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """Place of each column; of two with one name, the first."""
-        return {name: place for place, name in reversed(tuple(enumerate(self.columns)))}
+        """Place of each column, in their order; of two with one name, the first."""
+        places: dict[str, int] = {}
+        for place, name in enumerate(self.columns):
+            places.setdefault(name, place)
+        return places
 
     @cached_property
     def is_long(self) -> bool:
@@ -87,7 +90,7 @@ class Layout:
         known = {*IDENTITY, *_RULES, SECTION}
         return tuple(
             place
-            for name, place in sorted(self.places.items(), key=lambda pair: pair[1])
+            for name, place in self.places.items()
             if name and name not in known and PUSH_POP not in name and START_STOP not in name
         )
 

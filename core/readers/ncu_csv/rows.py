@@ -44,6 +44,7 @@ _KINDS: Final[dict[str, Literal["info", "warning", "error", "optimization"]]] = 
 }
 _SCOPES: Final[dict[str, Literal["local", "global"]]] = {"local": "local", "global": "global"}
 _RANGE: Final = re.compile(r'"([^"]*)"')
+_NUMBERED: Final = re.compile(r"^\s*\d+:")
 _RANGE_FIELDS: Final = 6
 """Behind the name of a range: kinds and values of its payload, its colour and its message."""
 
@@ -198,17 +199,18 @@ class Ranges:
         self._rows: list[tuple[int, int, int, int, int]] = []
 
     def add(self, launch_row: int, cell: str, is_stack: bool) -> None:
-        """Adds the ranges that a cell lists: thread or number, then each range in quotes.
+        """Adds the ranges that a cell lists.
 
         Args:
             launch_row: They were open at this launch.
-            cell: As printed: ``1  "<default domain>:train:none:..."``.
+            cell: As printed: a stack as ``1  "<default domain>:train:none:..."``, by its thread; other
+                ranges with their number before the domain.
             is_stack: Whether they lie in one another, outermost first.
         """
         thread_id = whole(cell.partition('"')[0]) if is_stack else None
         depths: dict[str, int] = {}
-        for text in _RANGE.findall(cell):
-            domain, _, rest = text.partition(":")
+        for text in _RANGE.findall(cell) or [cell]:
+            domain, _, rest = (text if is_stack else _NUMBERED.sub("", text)).partition(":")
             name = ":".join(rest.split(":")[:-_RANGE_FIELDS]) or rest.partition(":")[0]
             if not name:
                 continue
