@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from core.errors import DashboardError
 from core.launch import client
+from core.prepare import prepare_in_child
 from core.runs.manifest import ENDED
 from core.runs.store import RunFolder, summarize
 
@@ -52,6 +53,7 @@ class StartUp:
         if context.machine.facts is None:
             context.machine.check_interpreter()
         self._look_for_left_behind()
+        self._prepare()
         if files:
             self._open_paths(files)
             return
@@ -59,6 +61,21 @@ class StartUp:
             context.navigate("trace")
         if context.settings.last_run:
             self._find_last_run(Path(context.settings.last_run), was_shown=self._page_before == "run")
+
+    def _prepare(self) -> None:
+        """Compiles what a trace needs, once after each change of the program."""
+
+        def work(progress: Progress) -> None:
+            prepare_in_child(progress.check)
+
+        self._context.tasks.start(
+            title="Compiling the trace reader",
+            work=work,
+            done=lambda _: None,
+            failed=self._show_error,
+            key="prepare",
+            shown=False,
+        )
 
     def _find_last_run(self, path: Path, *, was_shown: bool) -> None:
         def work(_: Progress) -> RunSummary:
