@@ -133,10 +133,7 @@ class DeviceTable:
         registers_per_thread: int64, MISSING.
         shared_memory_bytes: int64, MISSING.
         occupancy_pct: float64, estimate of the profiler, NaN.
-        blocks_per_sm, warps_per_sm: float64, NaN.
         copy_bytes: int64, of a copy or a set, MISSING.
-        graph_id: int64, of a replayed CUDA graph, MISSING.
-        graph_node_id: int64, MISSING.
         collective_row: int32, row of ``CollectiveTable``, NO_ROW.
     """
 
@@ -148,11 +145,7 @@ class DeviceTable:
     registers_per_thread: Int64
     shared_memory_bytes: Int64
     occupancy_pct: Float64
-    blocks_per_sm: Float64
-    warps_per_sm: Float64
     copy_bytes: Int64
-    graph_id: Int64
-    graph_node_id: Int64
     collective_row: Int32
 
     def __post_init__(self) -> None:
@@ -167,11 +160,7 @@ class DeviceTable:
                 "registers_per_thread": np.int64,
                 "shared_memory_bytes": np.int64,
                 "occupancy_pct": np.float64,
-                "blocks_per_sm": np.float64,
-                "warps_per_sm": np.float64,
                 "copy_bytes": np.int64,
-                "graph_id": np.int64,
-                "graph_node_id": np.int64,
                 "collective_row": np.int32,
             },
             {"grid": 3, "block": 3},
@@ -189,7 +178,7 @@ class OpTable:
 
     Attributes:
         slice_row: int32.
-        input_dims_id, input_types_id, input_strides_id, concrete_inputs_id: int32 texts, NO_ROW.
+        input_dims_id, input_types_id: int32 texts, NO_ROW.
         call_stack_id, module_hierarchy_id: int32 texts, NO_ROW.
         sequence_number: int64, joins forward and backward, MISSING.
         forward_thread_id: int64, MISSING.
@@ -199,8 +188,6 @@ class OpTable:
     slice_row: Int32
     input_dims_id: Int32
     input_types_id: Int32
-    input_strides_id: Int32
-    concrete_inputs_id: Int32
     call_stack_id: Int32
     module_hierarchy_id: Int32
     sequence_number: Int64
@@ -214,8 +201,6 @@ class OpTable:
                 "slice_row": np.int32,
                 "input_dims_id": np.int32,
                 "input_types_id": np.int32,
-                "input_strides_id": np.int32,
-                "concrete_inputs_id": np.int32,
                 "call_stack_id": np.int32,
                 "module_hierarchy_id": np.int32,
                 "sequence_number": np.int64,
@@ -238,7 +223,6 @@ class CollectiveTable:
         in_elements, out_elements: int64, MISSING.
         group_size: int64, MISSING.
         sequence: int64, the collective's number in its group, MISSING.
-        in_splits_id, out_splits_id: int32 texts (JSON), NO_ROW.
     """
 
     slice_row: Int32
@@ -251,8 +235,6 @@ class CollectiveTable:
     out_elements: Int64
     group_size: Int64
     sequence: Int64
-    in_splits_id: Int32
-    out_splits_id: Int32
 
     def __post_init__(self) -> None:
         freeze_columns(
@@ -268,8 +250,6 @@ class CollectiveTable:
                 "out_elements": np.int64,
                 "group_size": np.int64,
                 "sequence": np.int64,
-                "in_splits_id": np.int32,
-                "out_splits_id": np.int32,
             },
         )
 
@@ -413,8 +393,7 @@ class TrackTable:
 
     Attributes:
         process_id, thread_id: int32 texts of ``pid`` and ``tid`` as they stand there, without quotes.
-        process_name_id, thread_name_id, process_label_id: int32 texts of the metadata rows, NO_ROW.
-        process_sort, thread_sort: int64 sort indexes of the metadata rows, MISSING.
+        process_name_id, thread_name_id: int32 texts of the metadata rows, NO_ROW.
         is_device: uint8, 1 if the process stands for a device.
         device: int64, the device's number, MISSING.
         stream: int64, the stream's number if the thread stands for one, MISSING.
@@ -425,9 +404,6 @@ class TrackTable:
     thread_id: Int32
     process_name_id: Int32
     thread_name_id: Int32
-    process_label_id: Int32
-    process_sort: Int64
-    thread_sort: Int64
     is_device: Uint8
     device: Int64
     stream: Int64
@@ -441,9 +417,6 @@ class TrackTable:
                 "thread_id": np.int32,
                 "process_name_id": np.int32,
                 "thread_name_id": np.int32,
-                "process_label_id": np.int32,
-                "process_sort": np.int64,
-                "thread_sort": np.int64,
                 "is_device": np.uint8,
                 "device": np.int64,
                 "stream": np.int64,

@@ -207,8 +207,6 @@ TEXT_SLOTS: Final = frozenset(
     (
         Slot.INPUT_DIMS,
         Slot.INPUT_TYPES,
-        Slot.INPUT_STRIDES,
-        Slot.CONCRETE_INPUTS,
         Slot.CALL_STACK,
         Slot.MODULE_HIERARCHY,
         Slot.COLLECTIVE_NAME,
@@ -216,8 +214,6 @@ TEXT_SLOTS: Final = frozenset(
         Slot.GROUP_NAME,
         Slot.GROUP_DESCRIPTION,
         Slot.GROUP_RANKS,
-        Slot.IN_SPLITS,
-        Slot.OUT_SPLITS,
         Slot.TASK_TYPE,
     )
 )

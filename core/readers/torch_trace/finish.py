@@ -267,8 +267,6 @@ def _collectives(slices: _Slices) -> CollectiveTable:
         out_elements=slices.dense(Slot.OUT_ELEMENTS, rows),
         group_size=slices.dense(Slot.GROUP_SIZE, rows),
         sequence=slices.dense(Slot.COLLECTIVE_SEQUENCE, rows),
-        in_splits_id=slices.texts(Slot.IN_SPLITS, rows),
-        out_splits_id=slices.texts(Slot.OUT_SPLITS, rows),
     )
 
 
@@ -297,11 +295,7 @@ def _device_work(
         registers_per_thread=slices.dense(Slot.REGISTERS, rows),
         shared_memory_bytes=slices.dense(Slot.SHARED_MEMORY, rows),
         occupancy_pct=slices.numbers(Slot.OCCUPANCY, rows),
-        blocks_per_sm=slices.numbers(Slot.BLOCKS_PER_SM, rows),
-        warps_per_sm=slices.numbers(Slot.WARPS_PER_SM, rows),
         copy_bytes=slices.dense(Slot.COPY_BYTES, rows),
-        graph_id=slices.dense(Slot.GRAPH_ID, rows),
-        graph_node_id=slices.dense(Slot.GRAPH_NODE_ID, rows),
         collective_row=_collective_rows(rows, collectives, len(slices)),
     )
 
@@ -312,8 +306,6 @@ def _ops(slices: _Slices, kind: Uint8, collectives: CollectiveTable) -> OpTable:
         slice_row=rows,
         input_dims_id=slices.texts(Slot.INPUT_DIMS, rows),
         input_types_id=slices.texts(Slot.INPUT_TYPES, rows),
-        input_strides_id=slices.texts(Slot.INPUT_STRIDES, rows),
-        concrete_inputs_id=slices.texts(Slot.CONCRETE_INPUTS, rows),
         call_stack_id=slices.texts(Slot.CALL_STACK, rows),
         module_hierarchy_id=slices.texts(Slot.MODULE_HIERARCHY, rows),
         sequence_number=slices.dense(Slot.SEQUENCE_NUMBER, rows),

@@ -129,12 +129,7 @@ class SingleEvents:
         arguments = event.get("args")
         if not isinstance(what, str) or not isinstance(arguments, dict):
             return
-        key = {
-            "process_labels": "labels",
-            "process_sort_index": "sort_index",
-            "thread_sort_index": "sort_index",
-        }
-        value = arguments.get(key.get(what, "name"))
+        value = arguments.get("labels" if what == "process_labels" else "name")
         process, thread = identity(event.get("pid")), identity(event.get("tid"))
         self.metadata.append(MetadataRow(process, thread, what, value))
 

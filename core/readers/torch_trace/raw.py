@@ -44,39 +44,31 @@ class Slot(IntEnum):
     REGISTERS = 10
     SHARED_MEMORY = 11
     OCCUPANCY = 12
-    BLOCKS_PER_SM = 13
-    WARPS_PER_SM = 14
-    COPY_BYTES = 15
-    GRAPH_ID = 16
-    GRAPH_NODE_ID = 17
-    INPUT_DIMS = 18
-    INPUT_TYPES = 19
-    INPUT_STRIDES = 20
-    CONCRETE_INPUTS = 21
-    CALL_STACK = 22
-    MODULE_HIERARCHY = 23
-    SEQUENCE_NUMBER = 24
-    FORWARD_THREAD = 25
-    COLLECTIVE_NAME = 26
-    COLLECTIVE_DTYPE = 27
-    IN_ELEMENTS = 28
-    OUT_ELEMENTS = 29
-    GROUP_SIZE = 30
-    GROUP_NAME = 31
-    GROUP_DESCRIPTION = 32
-    GROUP_RANKS = 33
-    IN_SPLITS = 34
-    OUT_SPLITS = 35
-    COLLECTIVE_SEQUENCE = 36
-    ADDRESS = 37
-    CHANGE_BYTES = 38
-    ALLOCATED_BYTES = 39
-    RESERVED_BYTES = 40
-    DEVICE_TYPE = 41
-    DEVICE_ID = 42
-    RANK = 43
-    TASK_TYPE = 44
-    FLOW_ID = 45
+    COPY_BYTES = 13
+    INPUT_DIMS = 14
+    INPUT_TYPES = 15
+    CALL_STACK = 16
+    MODULE_HIERARCHY = 17
+    SEQUENCE_NUMBER = 18
+    FORWARD_THREAD = 19
+    COLLECTIVE_NAME = 20
+    COLLECTIVE_DTYPE = 21
+    IN_ELEMENTS = 22
+    OUT_ELEMENTS = 23
+    GROUP_SIZE = 24
+    GROUP_NAME = 25
+    GROUP_DESCRIPTION = 26
+    GROUP_RANKS = 27
+    COLLECTIVE_SEQUENCE = 28
+    ADDRESS = 29
+    CHANGE_BYTES = 30
+    ALLOCATED_BYTES = 31
+    RESERVED_BYTES = 32
+    DEVICE_TYPE = 33
+    DEVICE_ID = 34
+    RANK = 35
+    TASK_TYPE = 36
+    FLOW_ID = 37
     """The event's own ``id``, not an argument."""
 
 
@@ -97,16 +89,10 @@ ARGUMENTS: Final[tuple[tuple[str, Slot, ArgumentKind], ...]] = (
     ("registers per thread", Slot.REGISTERS, _INTEGER),
     ("shared memory", Slot.SHARED_MEMORY, _INTEGER),
     ("est. achieved occupancy %", Slot.OCCUPANCY, _NUMBER),
-    ("blocks per SM", Slot.BLOCKS_PER_SM, _NUMBER),
-    ("warps per SM", Slot.WARPS_PER_SM, _NUMBER),
     ("bytes", Slot.COPY_BYTES, _INTEGER),
-    ("graph id", Slot.GRAPH_ID, _INTEGER),
-    ("graph node id", Slot.GRAPH_NODE_ID, _INTEGER),
     ("Input Dims", Slot.INPUT_DIMS, _TEXT),
     ("Input dims", Slot.INPUT_DIMS, _TEXT),
     ("Input type", Slot.INPUT_TYPES, _TEXT),
-    ("Input Strides", Slot.INPUT_STRIDES, _TEXT),
-    ("Concrete Inputs", Slot.CONCRETE_INPUTS, _TEXT),
     ("Call stack", Slot.CALL_STACK, _TEXT),
     ("Module Hierarchy", Slot.MODULE_HIERARCHY, _TEXT),
     ("Sequence number", Slot.SEQUENCE_NUMBER, _INTEGER),
@@ -123,8 +109,6 @@ ARGUMENTS: Final[tuple[tuple[str, Slot, ArgumentKind], ...]] = (
     ("Process Group Name", Slot.GROUP_NAME, _TEXT),
     ("Process Group Description", Slot.GROUP_DESCRIPTION, _TEXT),
     ("Process Group Ranks", Slot.GROUP_RANKS, _TEXT),
-    ("In split size", Slot.IN_SPLITS, _TEXT),
-    ("Out split size", Slot.OUT_SPLITS, _TEXT),
     ("Seq", Slot.COLLECTIVE_SEQUENCE, _INTEGER),
     ("Addr", Slot.ADDRESS, _INTEGER),
     ("Bytes", Slot.CHANGE_BYTES, _INTEGER),

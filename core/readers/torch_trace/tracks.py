@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -32,7 +32,6 @@ class Tracks:
     def __init__(self, assembly: Assembly, metadata: Iterable[MetadataRow]) -> None:
         self._assembly = assembly
         self._names: dict[tuple[str, int, int], int] = {}
-        self._sorts: dict[tuple[str, int, int], int] = {}
         for row in metadata:
             self._add(row)
         self.pairs = list(assembly.tracks)
@@ -43,8 +42,6 @@ class Tracks:
         thread = self._id(row.thread) if row.what.startswith("thread_") else NO_ROW
         if row.what in ("process_name", "thread_name", "process_labels") and isinstance(row.value, str):
             self._names[row.what, process, thread] = self._assembly.text_id(encode_text(row.value))
-        elif row.what in ("process_sort_index", "thread_sort_index") and _is_integer(row.value):
-            self._sorts[row.what, process, thread] = int(row.value)
 
     def _id(self, text: str | None) -> int:
         return NO_ROW if text is None else self._assembly.text_id(encode_text(text))
@@ -104,17 +101,15 @@ class Tracks:
         count = len(self.pairs)
         is_device = np.zeros(count, np.uint8)
         is_device[np.unique(track[np.isin(kind, [*DEVICE_KINDS, SliceKind.GPU_ANNOTATION])])] = 1
-        columns: dict[str, list[int]] = {key: [] for key in ("name", "thread", "label", "psort", "tsort")}
+        names: list[int] = []
+        thread_names: list[int] = []
         device, stream = np.full(count, MISSING, np.int64), np.full(count, MISSING, np.int64)
         for place, (process, thread) in enumerate(self.pairs):
             label = self._names.get(("process_labels", process, NO_ROW), NO_ROW)
             name = self._names.get(("process_name", process, NO_ROW), NO_ROW)
             thread_name = self._names.get(("thread_name", process, thread), NO_ROW)
-            columns["name"].append(name)
-            columns["label"].append(label)
-            columns["thread"].append(thread_name)
-            columns["psort"].append(self._sorts.get(("process_sort_index", process, NO_ROW), MISSING))
-            columns["tsort"].append(self._sorts.get(("thread_sort_index", process, thread), MISSING))
+            names.append(name)
+            thread_names.append(thread_name)
             if is_device[place]:
                 device[place] = _device(*(_text(text, strings, moved) for text in (label, name, process)))
                 stream[place] = _stream(*(_text(text, strings, moved) for text in (thread_name, thread)))
@@ -126,11 +121,8 @@ class Tracks:
         return TrackTable(
             process_id=texts(pair[0] for pair in self.pairs),
             thread_id=texts(pair[1] for pair in self.pairs),
-            process_name_id=texts(columns["name"]),
-            thread_name_id=texts(columns["thread"]),
-            process_label_id=texts(columns["label"]),
-            process_sort=np.array(columns["psort"], np.int64),
-            thread_sort=np.array(columns["tsort"], np.int64),
+            process_name_id=texts(names),
+            thread_name_id=texts(thread_names),
             is_device=is_device,
             device=device,
             stream=stream,
@@ -140,10 +132,6 @@ class Tracks:
 
 def _text(raw_id: int, strings: StringTable, moved: Int32) -> str:
     return "" if raw_id == NO_ROW else strings[int(moved[raw_id])]
-
-
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and -(2**63) < value < 2**63
 
 
 def _device(label: str, name: str, process: str) -> int:

@@ -333,6 +333,11 @@ def test_output_of_the_program_and_false_headers_are_passed_over(tmp_path: Path)
     assert problem.message == "The tool reported 1 warning: Clocks are not locked, figures vary."
 
 
+def test_of_a_long_message_the_start_is_quoted(tmp_path: Path) -> None:
+    (problem,) = read(tmp_path, "==ERROR== " + "x" * 10_000 + "\n" + raw(["5", "1", "2"])).problems
+    assert problem.message == "The tool reported 1 error: " + "x" * 400 + "."
+
+
 def test_rows_that_do_not_fit_are_refused_by_their_line(tmp_path: Path) -> None:
     table = raw(*[["200000", "1", "92.1"]] * 6).splitlines(keepends=True)
     table[2] = table[2].replace('"42",', "")

@@ -89,7 +89,7 @@ def test_a_time_that_is_not_there_is_missing() -> None:
         '{"args":{"grid":[1,2,3,4]}}',
         '{"args":{"grid":"1, 1, 1"}}',
         '{"args":{"block":[1,"2",3]}}',
-        '{"args":{"blocks per SM":0.12345678901234567}}',
+        '{"args":{"est. achieved occupancy %":0.12345678901234567}}',
         '{"args":{"memory bandwidth (GB/s)":inf}}',
         '{"args":{"x":N/A}}',
         '{"args":[1]}',
