@@ -49,7 +49,7 @@ _LONGEST_LINE: Final = 4 * 2**20
 _ROW_START: Final = re.compile(r'"\d[\d.,]*"[,;\t]')
 _HEADER_WORDS: Final = (KERNEL, ID, METRIC_NAME)
 _FEWEST_CELLS: Final = 4
-_MESSAGE: Final = re.compile(r"==(ERROR|WARNING)==\s*(.*)")
+_MESSAGE: Final = re.compile(r"==(ERROR|WARNING)==\s*(.{0,400})")
 
 
 @dataclass(frozen=True)
