@@ -185,8 +185,10 @@ def _peak_note(curve: MemoryCurve, peak: int) -> str:
 
 
 def _size(value_bytes: int) -> str:
+    if abs(value_bytes) < 2**20:
+        return f"{format_count(value_bytes)} bytes"
     small = abs(value_bytes) < _LEAST_IN_GIB
-    return f"{format_count(value_bytes)} bytes" if small else format_bytes_gib(value_bytes)
+    return f"{value_bytes / 2**20:,.2f} MiB" if small else format_bytes_gib(value_bytes)
 
 
 def _holders(index: TraceIndex, curve: MemoryCurve, peak: int) -> list[_Holder]:

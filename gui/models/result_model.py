@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
 from core.files import printable
@@ -34,6 +35,7 @@ NO_NAME = "(no name)"
 ARROW_DOWN = " \N{DOWNWARDS ARROW}"
 ARROW_UP = " \N{UPWARDS ARROW}"
 _FULL_NAME = "full_name"
+_DEPTH = "depth"
 _KEPT_ROWS = 4_096
 _SEARCHED_ROWS = 2_000
 _LONGEST_SHOWN = 400
@@ -75,6 +77,7 @@ class ResultModel(QAbstractTableModel):
         self._name_column = -1
         self._full_name_column = -1
         self._share_limits: dict[int, float] = {}
+        self._depths: NDArray[Any] | None = None
 
     @property
     def table(self) -> ResultTable | None:
@@ -200,6 +203,12 @@ class ResultModel(QAbstractTableModel):
             return None
         return min(max(value / limit, 0.0), 1.0)
 
+    def depth(self, place: int) -> int:
+        """How deep a row lies in a tree; 0 where rows are none, or are sorted otherwise."""
+        if self._depths is None or self.sort_by is not None:
+            return 0
+        return int(self._depths[self.row_at(place)])
+
     def has_bar(self, column: int) -> bool:
         """Whether a column is a share, shown with a bar."""
         return column in self._share_limits
@@ -306,6 +315,7 @@ class ResultModel(QAbstractTableModel):
             self._name_column = _name_column(columns)
             keys = [column.key for column in columns]
             self._full_name_column = keys.index(_FULL_NAME) if _FULL_NAME in keys else self._name_column
+            self._depths = columns[keys.index(_DEPTH)].values if _DEPTH in keys else None
             self._share_limits = {
                 place: _largest(column) for place, column in enumerate(columns) if _is_share(column)
             }

@@ -40,6 +40,10 @@ _QUIET: Final = (NOT_MEASURED, NO_NAME)
 _LEFT: Final = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine)
 _RIGHT: Final = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine)
 
+# A module lies at most so deep that its name still has room.
+INDENT_PX: Final = 12
+_MOST_INDENTS: Final = 12
+
 
 class ResultDelegate(QStyledItemDelegate):
     """Draws a ``ResultModel``."""
@@ -51,6 +55,7 @@ class ResultDelegate(QStyledItemDelegate):
         self._category_column = -1
         self._first_column = 0
         self._swatch_column = -1
+        self._name_column = -1
         self._numeric: tuple[bool, ...] = ()
         self._loud: tuple[bool, ...] = ()
         self._with_bar: tuple[bool, ...] = ()
@@ -73,6 +78,7 @@ class ResultDelegate(QStyledItemDelegate):
         self._loud = tuple(numeric or place == name for place, numeric in enumerate(self._numeric))
         self._with_bar = tuple(map(self._model.has_bar, range(len(self._numeric))))
         self._swatch_column = name if category >= 0 else -1
+        self._name_column = name
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:  # noqa: N802
         """The height of a row, and the text of a cell with its paddings."""
@@ -123,6 +129,10 @@ class ResultDelegate(QStyledItemDelegate):
             self._draw_swatch(painter, left, top, place)
             left += SWATCH_ROOM_PX
             room -= SWATCH_ROOM_PX
+        elif column == self._name_column:
+            indent = min(self._model.depth(place), _MOST_INDENTS) * INDENT_PX
+            left += indent
+            room -= indent
         elif self._with_bar[column]:
             self._draw_bar(painter, left, top, room, self._model.share(place, column))
         text = self._model.cell(place, column)

@@ -18,7 +18,7 @@ from core.tables.columns import MISSING, NO_ROW
 from core.tables.result import Column, ResultTable
 from core.tables.strings import string_table
 from gui.models.result_model import LARGE_ROWS
-from gui.models.row_order import stable_order
+from gui.models.row_order import SortBy, stable_order
 from gui.settings import Settings
 from gui.widgets.category_swatch import category_swatch
 from gui.widgets.result_columns import NAME_LEAST_PX
@@ -535,3 +535,25 @@ def test_categories_have_their_colours_and_patterns(theme: ThemeController) -> N
     for name in ("Communication", "memcpy", "Memset"):
         image = category_swatch(theme.theme, name).toImage()
         assert len({image.pixelColor(x, y).rgb() for x in range(2, 8) for y in range(2, 8)}) > 1
+
+
+def test_a_tree_is_indented_in_its_own_order_alone(make: Callable[[ResultTable], ResultTableWidget]) -> None:
+    tree = ResultTable(
+        name="modules",
+        title="Modules",
+        columns=(
+            Column(
+                key="name",
+                title="Module",
+                unit="",
+                help="",
+                values=np.arange(3, dtype=np.int32),
+                texts=("Model", "Layer", "Linear"),
+            ),
+            Column(key="depth", title="Depth", unit="id", help="", values=np.array([0, 1, 2]), shown=False),
+        ),
+    )
+    widget = make(tree)
+    assert [widget.model.depth(place) for place in range(3)] == [0, 1, 2]
+    widget.model.sort_rows(SortBy("name", descending=True))
+    assert [widget.model.depth(place) for place in range(3)] == [0, 0, 0]

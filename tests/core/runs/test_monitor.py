@@ -675,8 +675,12 @@ def test_a_rank_on_a_slice_names_the_slice(tmp_path: Path) -> None:
     run = Run(tmp_path, 1, device="cuda", environment={"CUDA_VISIBLE_DEVICES": "MIG-1"})
     run.start(0, pid=1000)
     run.record(0, wire.TorchReady, torch="2.13.0", device="cuda", device_uuid="GPU-1")
-    names = {"index": 0, "name": "H100 1g.10gb", "mig_enabled": True}
-    slices = [wire.GpuReading(uuid=f"MIG-{place}", slice_index=place, **names) for place in range(2)]
+    slices = [
+        wire.GpuReading(
+            uuid=f"MIG-{place}", slice_index=place, index=0, name="H100 1g.10gb", mig_enabled=True
+        )
+        for place in range(2)
+    ]
     sample(run, gpu(0, mig_enabled=True), *slices)
     rank = run.monitor().poll().ranks[0]
     assert (rank.gpu_index, rank.gpu_uuid) == (0, "MIG-1")
