@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import numpy as np
 
 from core.tables.columns import MISSING, NO_ROW, Int32
-from core.tables.display import display_of
+from core.tables.display import displays_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -110,7 +110,8 @@ def shown_cells(
         KeyError: There is no such column.
     """
     chosen = [table.column(key) for key in columns]
-    displays = [display_of(column) for column in chosen]
+    by_key = dict(zip((column.key for column in table.columns), displays_of(table.columns), strict=True))
+    displays = [by_key[column.key] for column in chosen]
     numbers = range(len(table)) if rows is None else rows.tolist()
     cells = [
         [display.text(column.value(row)) for column, display in zip(chosen, displays, strict=True)]

@@ -1,15 +1,20 @@
-"""How the cells of a result column read: one unit for all of them, named in the header.
+"""How the cells of a result table read: one unit for all of a column, named in the header.
 
-The unit and the decimals follow from the values, so that points align and the
-typical value has its digits. Nothing is drawn here; the window and the terminal
-show the same texts.
+Columns that are compared with each other share a unit, so that 46.73 never stands
+beside 30,669.0 for less: those of one call (mean, median, longest), sums, launch
+delays, all other durations, bytes, and rates. Their unit is that of one column
+which had the largest value of them all and a typical value between theirs; columns
+of nothing but zeros have no say in it. Decimals are each column's own, so that
+points align and the typical value has its digits. Nothing is drawn here; the
+window and the terminal show the same texts.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -40,6 +45,18 @@ _TIME_ROOM = 10.0
 
 _MOMENTS = ("start_ns", "end_ns", "time_ns")
 """Keys of moments since the trace's start: fixed decimals, so that neighbours can be told apart."""
+
+_SHARING: Final = ("ns", "bytes", "bytes_per_s")
+"""Units of which a table's columns are compared with each other."""
+
+_DELAYS: Final = "delays"
+_TIMES: Final = (
+    (_DELAYS, re.compile("delay|clock_skew")),
+    ("times of one call", re.compile("(mean|min|max|p50|p99)_ns$")),
+    ("sums", re.compile("(^sum|_total|_self)_ns$")),
+    ("parts", re.compile("")),
+)
+"""Which durations are compared, told by their keys; the first that fits counts."""
 
 _SCALES: Final[dict[str, tuple[tuple[str, float], ...]]] = {
     "ns": DURATION_UNITS,
@@ -94,34 +111,91 @@ class ColumnDisplay:
         return format_fixed(scaled, self.decimals)
 
 
-def display_of(column: Column) -> ColumnDisplay:
-    """Chooses unit and decimals for a column."""
+def displays_of(columns: Sequence[Column]) -> tuple[ColumnDisplay, ...]:
+    """Chooses units and decimals for the columns of a table.
+
+    Args:
+        columns: All that the table has, also those not shown: a column keeps its unit when another appears.
+    """
+    families = [_family(column) for column in columns]
+    sizes = [
+        _Size(0, 0) if family is None else _size(column)
+        for column, family in zip(columns, families, strict=True)
+    ]
+    units = {
+        family: _unit(family, [size for size, own in zip(sizes, families, strict=True) if own == family])
+        for family in families
+        if family is not None
+    }
+    return tuple(
+        _plain_display(column) if family is None else _scaled_display(column, size, *units[family])
+        for column, family, size in zip(columns, families, sizes, strict=True)
+    )
+
+
+class _Family(NamedTuple):
+    """Columns that share a unit: of what unit their values are, and what joins them."""
+
+    unit: str
+    joined_by: str
+
+
+class _Size(NamedTuple):
+    """Of a column without signs: the median of what is not zero, and the largest; 0 for nothing."""
+
+    typical: float
+    largest: float
+
+
+def _family(column: Column) -> _Family | None:
+    """Returns with which columns one shares its unit; None if its values are shown as they are."""
+    whole = column.values.dtype == np.int64
+    if column.texts is not None or column.unit in ("pct", "id", "") or (whole and column.unit == "count"):
+        return None
+    if column.unit not in _SHARING:
+        return _Family(column.unit, column.key)
+    if column.unit != "ns":
+        return _Family(column.unit, "")
+    if column.key in _MOMENTS:
+        return None
+    return _Family("ns", next(name for name, keys in _TIMES if keys.search(column.key)))
+
+
+def _plain_display(column: Column) -> ColumnDisplay:
+    """Returns how texts, numbers without a unit, shares and moments read."""
     if column.texts is not None:
         return ColumnDisplay(column.title, numeric=False, kind="text")
-    whole = column.values.dtype == np.int64
+    if column.unit == "ns":
+        return ColumnDisplay(f"{column.title}, ms", numeric=True, kind="ns", scale=1e6, decimals=3)
     if column.unit == "pct":
         return ColumnDisplay(column.title, numeric=True, kind="pct", decimals=1)
-    if column.unit == "id" or (whole and column.unit in ("count", "")):
-        return ColumnDisplay(column.title, numeric=True, kind=column.unit or "count", decimals=0)
-    if column.unit == "":
+    if column.unit == "" and column.values.dtype != np.int64:
         return ColumnDisplay(column.title, numeric=True, kind="")
-    if column.key in _MOMENTS:
-        return ColumnDisplay(f"{column.title}, ms", numeric=True, kind="ns", scale=1e6, decimals=3)
-    typical, largest = _magnitudes(column)
-    room = _TIME_ROOM if column.unit == "ns" else 1.0
-    name, scale = _unit(_SCALES.get(column.unit, (("", 1.0),)), typical, largest, room)
-    decimals = 0 if whole and scale == 1 else _decimals(typical / scale, largest / scale)
+    return ColumnDisplay(column.title, numeric=True, kind=column.unit or "count", decimals=0)
+
+
+def _scaled_display(column: Column, size: _Size, name: str, scale: float) -> ColumnDisplay:
+    exact = column.values.dtype == np.int64 and scale == 1
+    decimals = 0 if exact else _decimals(size.typical / scale, size.largest / scale)
     header = f"{column.title}, {name}" if name else column.title
     return ColumnDisplay(header, numeric=True, kind=column.unit, scale=scale, decimals=decimals)
 
 
-def displays_of(columns: Sequence[Column]) -> tuple[ColumnDisplay, ...]:
-    """Chooses for several columns."""
-    return tuple(display_of(column) for column in columns)
+def _unit(family: _Family, sizes: Sequence[_Size]) -> tuple[str, float]:
+    """Returns the name of the unit that a family shares, and its scale."""
+    scales = _SCALES.get(family.unit, (("", 1.0),))
+    some = [size for size in sizes if size.largest]
+    if not some:
+        return scales[0]
+    typical = float(np.median([size.typical for size in some]))
+    if family.joined_by == _DELAYS:
+        # Some microseconds, and now and then a second of somebody who waited: the many are what is read.
+        return _fitting(scales[1:], typical, typical, _TIME_ROOM)
+    largest = max(size.largest for size in some)
+    return _fitting(scales, typical, largest, _TIME_ROOM if family.unit == "ns" else 1.0)
 
 
-def _magnitudes(column: Column) -> tuple[float, float]:
-    """Returns the median of what is not zero, and the largest, both without sign; 0 if there is nothing."""
+def _size(column: Column) -> _Size:
     values = column.values
     step = max(1, len(values) // _SAMPLE)
     sample = _present(values[::step].astype(np.float64), column)
@@ -130,7 +204,7 @@ def _magnitudes(column: Column) -> tuple[float, float]:
     present = values != MISSING if values.dtype == np.int64 else np.isfinite(values)
     most = float(np.max(values, where=present, initial=0))
     least = float(np.min(values, where=present, initial=0))
-    return typical, max(most, -least)
+    return _Size(typical, max(most, -least))
 
 
 def _present(sample: Float64, column: Column) -> Float64:
@@ -138,7 +212,7 @@ def _present(sample: Float64, column: Column) -> Float64:
     return sample[finite & (sample != MISSING)] if column.values.dtype == np.int64 else sample[finite]
 
 
-def _unit(
+def _fitting(
     scales: tuple[tuple[str, float], ...], typical: float, largest: float, room: float
 ) -> tuple[str, float]:
     """The largest value has one digit before its point, up to four for a time.
@@ -154,7 +228,9 @@ def _unit(
 
 
 def _decimals(typical: float, largest: float) -> int:
-    """Four digits for the largest value, but two at least for a typical one."""
+    """Four digits for the largest value, but two at least for a typical one; one where all are zero."""
+    if not largest:
+        return 1
     for_largest = 4 - _digits_before_point(largest)
     for_typical = 1 - math.floor(math.log10(typical)) if typical > 0 else 0
     return min(max(for_largest, for_typical, 1), _MOST_DECIMALS)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from core.tables.columns import MISSING
-from core.tables.display import display_of
+from core.tables.display import displays_of
 from core.tables.result import Column, Unit
 
 
@@ -14,7 +14,7 @@ def shown(unit: Unit, values: list[int] | list[float]) -> tuple[str, list[str]]:
     whole = all(isinstance(value, int) for value in values)
     array = np.array(values, np.int64) if whole else np.array(values, np.float64)
     column = Column(key="x", title="X", unit=unit, help="", values=array)
-    display = display_of(column)
+    (display,) = displays_of((column,))
     return display.header, [display.text(column.value(row)) for row in range(len(values))]
 
 
@@ -58,5 +58,65 @@ def test_typical_values_do_not_vanish_beside_an_outlier() -> None:
 def test_a_moment_keeps_its_decimals_however_long_the_trace_is() -> None:
     values = np.array([61_982_000, 63_000_000_123_000], np.int64)
     column = Column(key="start_ns", title="Start", unit="ns", help="", values=values)
-    display = display_of(column)
+    (display,) = displays_of((column,))
     assert (display.header, display.text(column.value(0))) == ("Start, ms", "61.982")
+
+
+def table(unit: Unit, **columns: list[int]) -> dict[str, list[str]]:
+    """The header and the cells of each column of a table, by key."""
+    made = [
+        Column(key=key, title=key, unit=unit, help="", values=np.array(values, np.int64))
+        for key, values in columns.items()
+    ]
+    return {
+        column.key: [display.header, *(display.text(column.value(row)) for row in range(len(column)))]
+        for column, display in zip(made, displays_of(made), strict=True)
+    }
+
+
+def test_times_of_one_call_share_a_unit_and_sums_have_theirs() -> None:
+    cells = table("ns", sum_ns=[93_460_000_000], mean_ns=[46_730_000], p50_ns=[9_669_000], min_ns=[300])
+    assert cells == {
+        "sum_ns": ["sum_ns, s", "93.46"],
+        "mean_ns": ["mean_ns, ms", "46.73"],
+        "p50_ns": ["p50_ns, ms", "9.669"],
+        "min_ns": ["min_ns, ms", "<0.001"],
+    }
+
+
+def test_the_parts_of_a_step_share_a_unit_also_where_all_are_zero() -> None:
+    cells = table(
+        "ns",
+        duration_ns=[700_000_000, 690_000_000],
+        kernel_sum_ns=[3_000_000, 2_000_000],
+        idle_data_ns=[619_000_000, 0],
+        idle_sync_ns=[5_258_600, 4_000_000],
+        communication_exposed_ns=[0, 0],
+    )
+    assert cells == {
+        "duration_ns": ["duration_ns, ms", "700.0", "690.0"],
+        "kernel_sum_ns": ["kernel_sum_ns, ms", "3.000", "2.000"],
+        "idle_data_ns": ["idle_data_ns, ms", "619.0", "0.0"],
+        "idle_sync_ns": ["idle_sync_ns, ms", "5.259", "4.000"],
+        "communication_exposed_ns": ["communication_exposed_ns, ms", "0.0", "0.0"],
+    }
+
+
+def test_launch_delays_keep_their_figures_beside_long_waits_and_long_kernels() -> None:
+    cells = table(
+        "ns",
+        sum_ns=[50_000_000_000] * 3,
+        launch_delay_mean_ns=[5_200, 7_300, 2_000_000_000],
+        clock_skew_ns=[0] * 3,
+    )
+    assert cells["launch_delay_mean_ns"] == ["launch_delay_mean_ns, µs", "5.2", "7.3", "2,000,000.0"]
+    assert cells["clock_skew_ns"][0] == "clock_skew_ns, µs"
+
+
+def test_bytes_of_a_table_share_a_unit() -> None:
+    cells = table("bytes", in_bytes=[2**20, 2**21], out_bytes=[2**23, 2**24], held_bytes=[0, 0])
+    assert cells == {
+        "in_bytes": ["in_bytes, MiB", "1.000", "2.000"],
+        "out_bytes": ["out_bytes, MiB", "8.00", "16.00"],
+        "held_bytes": ["held_bytes, MiB", "0.0", "0.0"],
+    }
