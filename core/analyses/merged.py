@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from core.analyses.alignment import align
+from core.analyses.categories import categorize
 from core.tables.columns import MISSING, NO_ROW
 from core.tables.strings import StringTable, string_table
-from core.tables.trace import Trace
+from core.tables.trace import Problem, Trace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,6 +51,21 @@ def ranks_of(traces: Sequence[Trace]) -> tuple[int, ...]:
     own = [trace.facts.rank for trace in traces]
     known = [rank for rank in own if rank is not None]
     return tuple(known) if len(set(known)) == len(traces) else tuple(range(len(traces)))
+
+
+def merge_ranks(traces: Sequence[Trace]) -> Merged:
+    """Brings the traces of several ranks to one clock and joins them; how well that went is a note of it.
+
+    Args:
+        traces: At least one; a single one stays as it is.
+    """
+    alignment = align(traces, [categorize(trace) for trace in traces])
+    merged = merge_traces(traces, alignment.shifts_ns)
+    if len(traces) == 1:
+        return merged
+    code = "aligned" if alignment.by_clock else "not_aligned"
+    note = Problem(code=code, count=1, message=alignment.note)
+    return replace(merged, trace=replace(merged.trace, problems=(*merged.trace.problems, note)))
 
 
 def merge_traces(traces: Sequence[Trace], shifts_ns: Sequence[int]) -> Merged:

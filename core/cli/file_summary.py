@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from core.analyses.alignment import align
-from core.analyses.categories import categorize
 from core.analyses.index import TraceIndex
 from core.analyses.kernels import why_no_kernels
-from core.analyses.merged import merge_traces
+from core.analyses.merged import merge_ranks
 from core.analyses.operators import summarize_operators
 from core.analyses.quality import judge
 from core.analyses.registry import ANALYSES, find_analysis
@@ -132,11 +130,7 @@ def _read_ranks(paths: list[Path]) -> Trace:
     """Return the traces of several ranks as one, on one clock."""
     for path in paths:
         _reader_of(path)
-    traces = read_traces(paths, _no_progress)
-    alignment = align(traces, [categorize(trace) for trace in traces])
-    merged = merge_traces(traces, alignment.shifts_ns).trace
-    note = Problem(code="aligned" if alignment.by_clock else "not_aligned", count=1, message=alignment.note)
-    return replace(merged, problems=(*merged.problems, note)) if len(traces) > 1 else merged
+    return merge_ranks(read_traces(paths, _no_progress)).trace
 
 
 def _no_progress(done: int, of: int) -> None:
