@@ -60,17 +60,17 @@ def summarize_modules(index: TraceIndex, selection: Selection = WHOLE) -> Result
                 "cpu_self_ns", "CPU self", "ns", "Without the modules that it calls.", host_self_ns[order]
             ),
             number_column(
-                "kernels",
-                "Kernels",
+                "device_calls",
+                "Launches",
                 "count",
-                "Device work that it and its modules launched.",
+                "Kernels, copies and sets that it and its modules launched.",
                 total_calls[order],
             ),
             number_column(
                 "device_total_ns",
                 "Device total",
                 "ns",
-                "Summed time of the device work that it and its modules launched, forward and backward.",
+                "Summed time of those kernels, copies and sets, forward and backward.",
                 total_ns[order],
             ),
             number_column(
@@ -163,5 +163,5 @@ def _notes(index: TraceIndex, selected: Bool) -> tuple[str, ...]:
     count = int(np.count_nonzero(outside))
     if not count:
         return ()
-    what = "1 kernel or copy was" if count == 1 else f"{count:,} kernels and copies were"
+    what = "1 kernel, copy or set was" if count == 1 else f"{count:,} kernels, copies and sets were"
     return (f"{what} launched outside any module.",)

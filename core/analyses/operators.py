@@ -143,9 +143,19 @@ def _device_columns(
     count = sums_by_key(group[counted], sums_with_inner(index.calls, own_count)[rows[counted]], groups)[shown]
     return (
         number_column(
-            "kernels", "Kernels", "count", "Device work that it and what it called launched.", count
+            "device_calls",
+            "Launches",
+            "count",
+            "Kernels, copies and sets that it and what it called launched.",
+            count,
         ),
-        number_column("device_total_ns", "Device total", "ns", "Summed time of that device work.", total_ns),
+        number_column(
+            "device_total_ns",
+            "Device total",
+            "ns",
+            "Summed time of those kernels, copies and sets.",
+            total_ns,
+        ),
         number_column(
             "device_self_ns", "Device self", "ns", "Summed time of what it launched directly.", self_ns
         ),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def drawn(table: ResultTable) -> list[str]:
-    """A line a module: indented name, calls, CPU total and self, kernels, device total and self, in us."""
+    """A line a module: indented name, calls, CPU total and self, launches, device total and self, in us."""
     lines = []
     for row in range(len(table)):
         values: dict[str, Any] = {column.key: column.value(row) for column in table.columns}
@@ -28,7 +28,7 @@ def drawn(table: ResultTable) -> list[str]:
         ]
         indent = "  " * values["depth"]
         lines.append(
-            f"{indent}{values['name']}: {values['calls']} calls, {values['kernels']} k, {' '.join(times)}"
+            f"{indent}{values['name']}: {values['calls']} calls, {values['device_calls']} k, {' '.join(times)}"
         )
     return lines
 

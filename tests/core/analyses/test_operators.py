@@ -89,7 +89,15 @@ def test_total_and_own_time_on_host_and_device() -> None:
         kernel("c", 300, -5, correlation=2),
     )
     table = summarize_operators(TraceIndex(trace))
-    keys = ("name", "calls", "cpu_total_ns", "cpu_self_ns", "kernels", "device_total_ns", "device_self_ns")
+    keys = (
+        "name",
+        "calls",
+        "cpu_total_ns",
+        "cpu_self_ns",
+        "device_calls",
+        "device_total_ns",
+        "device_self_ns",
+    )
     assert by_name(table, *keys) == {
         "aten::linear": (2, 150_000, 80_000, 3, 18_000, 11_000),
         "aten::addmm": (1, 60_000, 50_000, 1, 7_000, 7_000),
