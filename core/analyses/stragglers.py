@@ -2,6 +2,7 @@
 
 A collective moves data only once its last rank has arrived. So its time on the
 last rank is transfer, and what the others spend in it before that is waiting.
+What some rank left before another began is no such thing, and only counted.
 Where no rank has collectives on a device, those of the CPU are compared.
 """
 
@@ -32,6 +33,10 @@ _SEVERAL_GROUPS = (
     "Collectives on the CPU name no process group, and the files do not say that there is one for all "
     "ranks: they cannot be compared."
 )
+_APART = (
+    "not overlap in time on all ranks: they are not the same collective, the clocks are not aligned, "
+    "or a rank need not wait for the others."
+)
 _ON_HOST = "These collectives ran on the CPU (gloo): a rank arrives when a thread of its own begins one."
 
 
@@ -59,14 +64,14 @@ class _Arrivals(NamedTuple):
 
     @property
     def transfer_ns(self) -> Int64:
-        """From the last arrival to the first departure; 0 if a rank left before the last arrived."""
-        found: Int64 = np.maximum(self.end_ns.min(axis=1) - self.last_start_ns, 0)
+        """From the last arrival to the first departure."""
+        found: Int64 = self.end_ns.min(axis=1) - self.last_start_ns
         return found
 
     @property
     def waiting_ns(self) -> Int64:
         """What each rank spends in the collective before the last has arrived."""
-        found: Int64 = np.minimum(self.last_start_ns[:, None], self.end_ns) - self.start_ns
+        found: Int64 = self.last_start_ns[:, None] - self.start_ns
         return found
 
 
@@ -88,15 +93,33 @@ def _arrivals(index: TraceIndex, selection: Selection) -> _Arrivals:
     inside = selection.mask(trace.slices)[slice_row].all(axis=1)
     rows, slice_row = rows[inside], slice_row[inside]
     start_ns = trace.slices.start_ns[slice_row]
+    end_ns = start_ns + trace.slices.duration_ns[slice_row]
+    met = start_ns.max(axis=1) < end_ns.min(axis=1)
+    apart = _say_apart(len(met) - int(np.count_nonzero(met)), len(met))
+    rows, slice_row, start_ns, end_ns = rows[met], slice_row[met], start_ns[met], end_ns[met]
+    empty = _SEVERAL_GROUPS if mixed else apart or _NOTHING_SHARED
     return _Arrivals(
         ranks=ranks,
         names=tuple(own[0].key[place][0] for place in rows[:, 0].tolist()),
         slice_row=slice_row,
         start_ns=start_ns,
-        end_ns=start_ns + trace.slices.duration_ns[slice_row],
-        empty=_SEVERAL_GROUPS if mixed else _NOTHING_SHARED,
-        notes=(_ON_HOST,) if on_host and len(rows) else (),
+        end_ns=end_ns,
+        empty=empty,
+        notes=(
+            *((apart,) if apart and len(rows) else ()),
+            *((_ON_HOST,) if on_host and len(rows) else ()),
+            *(problem.message for problem in trace.problems if problem.code in ("aligned", "not_aligned")),
+        ),
     )
+
+
+def _say_apart(count: int, of: int) -> str:
+    """Returns what is to be said of matched collectives that some rank left before another began."""
+    if not count:
+        return ""
+    does = "does" if count == 1 else "do"
+    collectives = "collective" if of == 1 else "collectives"
+    return f"{count:,} of {of:,} {collectives} {does} {_APART}"
 
 
 def list_arrivals(index: TraceIndex, selection: Selection) -> ResultTable:
@@ -177,7 +200,7 @@ def summarize_stragglers(index: TraceIndex, selection: Selection) -> ResultTable
                 key="collectives",
                 title="Collectives",
                 unit="count",
-                help="Collectives that all ranks took part in.",
+                help="Collectives that all ranks were in at one time.",
                 values=np.full(count, len(found.names), np.int64),
             ),
             Column(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from core.analyses.stragglers import list_arrivals, summarize_stragglers
 from core.readers.torch_trace.reader import read_trace
 from core.tables.columns import NO_ROW
 from core.tables.selection import WHOLE
+from core.tables.trace import Problem
 from tests.helpers.traces import annotation, call, kernel, op, trace_of
 
 if TYPE_CHECKING:
@@ -112,6 +114,31 @@ def test_a_late_rank_is_told_apart_from_a_slow_transfer() -> None:
     assert ranks.column("waiting_ns").values.tolist() == [50_000, 0]
     assert ranks.column("caused_ns").values.tolist() == [0, 50_000]
     assert ranks.column("mean_lateness_ns").values.tolist() == [0, 16_666]
+
+
+def test_collectives_that_ranks_are_not_in_together_are_counted_and_left_out() -> None:
+    """Rank 0 has left the second 100 us before rank 1 begins it; the first is one collective."""
+    one = rank_trace(0, [100, 300], [170, 320], base_time_ns=10**18)
+    other = rank_trace(1, [150, 420], [170, 440], base_time_ns=10**18)
+    merged = merge_traces([one, other], (0, 0)).trace
+    said = "1 of 2 collectives does not overlap in time on all ranks"
+    note = Problem(code="not_aligned", count=1, message="Not aligned.")
+    index = TraceIndex(replace(merged, problems=(note,)))
+    arrivals = list_arrivals(index, WHOLE)
+    assert arrivals.column("skew_ns").values.tolist() == [50_000]
+    assert (arrivals.notes[0].startswith(said), arrivals.notes[1]) == (True, "Not aligned.")
+    ranks = summarize_stragglers(index, WHOLE)
+    assert ranks.notes == arrivals.notes
+    assert ranks.column("waiting_ns").values.tolist() == [50_000, 0]
+    assert ranks.column("collectives").values.tolist() == [1, 1]
+
+
+def test_a_table_without_a_collective_that_overlaps_says_so() -> None:
+    one = rank_trace(0, [100], [150], base_time_ns=10**18)
+    other = rank_trace(1, [300], [350], base_time_ns=10**18)
+    table = list_arrivals(TraceIndex(merge_traces([one, other], (0, 0)).trace), WHOLE)
+    assert (len(table), table.notes) == (0, ())
+    assert table.empty.startswith("1 of 1 collective does not overlap in time")
 
 
 @pytest.mark.parametrize("summarize", [list_arrivals, summarize_stragglers])
