@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from core.analyses.alignment import host_collectives_by_rank
 from core.analyses.answer_columns import number_column, text_column
 from core.analyses.collectives import Collectives, Pattern, argument, bandwidths, find_collectives
 from core.analyses.grouping import times_by_group
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from core.tables.result import Column
     from core.tables.trace import Trace
 
-NO_COMMUNICATION: Final = "No kernel of this part of the trace communicates."
 _PATTERN_TITLES: Final = tuple(pattern.value for pattern in Pattern)
 _ALGORITHM: Final = "Bytes by time, as nccl-tests counts the bytes of such a collective."
 _BUS: Final = "Algorithm bandwidth scaled to what each link carried, as nccl-tests does for this collective."
@@ -41,7 +41,12 @@ def summarize_communication(index: TraceIndex, selection: Selection = WHOLE) -> 
     trace = index.trace
     found = find_collectives(index, selection.mask(trace.slices))
     if not len(found.slice_row):
-        return ResultTable(name="communication", title="Communication", columns=(), empty=NO_COMMUNICATION)
+        return ResultTable(
+            name="communication",
+            title="Communication",
+            columns=(),
+            empty=why_no_communication(index, selection),
+        )
     keys = np.stack([column.astype(np.int64) for column in _keys(trace, found)], axis=1)
     distinct, first, group = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     group = group.reshape(-1)
@@ -85,7 +90,9 @@ def list_collectives(index: TraceIndex, selection: Selection = WHOLE) -> ResultT
     trace = index.trace
     found = find_collectives(index, selection.mask(trace.slices))
     if not len(found.slice_row):
-        return ResultTable(name="collectives", title="Collectives", columns=(), empty=NO_COMMUNICATION)
+        return ResultTable(
+            name="collectives", title="Collectives", columns=(), empty=why_no_communication(index, selection)
+        )
     order = np.argsort(trace.slices.start_ns[found.slice_row], kind="stable")
     row, slice_row = found.collective_row[order], found.slice_row[order]
     duration_ns = trace.slices.duration_ns[slice_row]
@@ -120,6 +127,17 @@ def list_collectives(index: TraceIndex, selection: Selection = WHOLE) -> ResultT
         members=slice_row,
         member_ends=np.arange(1, len(slice_row) + 1),
     )
+
+
+def why_no_communication(index: TraceIndex, selection: Selection) -> str:
+    """Returns what to say where a table of communicating kernels has no rows."""
+    selected = selection.mask(index.trace.slices)
+    on_host = host_collectives_by_rank(index.trace).values()
+    count = sum(int(np.count_nonzero(selected[each.slice_row])) for each in on_host)
+    if not count:
+        return "No kernel of this part of the trace communicates."
+    ran = "1 collective" if count == 1 else f"{count:,} collectives"
+    return f"No kernel communicates here: {ran} ran on the CPU (gloo). The Arrivals table compares the ranks."
 
 
 def _keys(trace: Trace, found: Collectives) -> tuple[Int32 | Int64, ...]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from core.analyses.answer_columns import number_column, own_text_column
 from core.analyses.categories import Category
+from core.analyses.communication import why_no_communication
 from core.analyses.intervals import IntervalSet, cut_to_windows, ends_ns, intersect, union
 from core.analyses.step_ranges import threads_of_work
 from core.tables.result import ResultTable
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from core.analyses.index import TraceIndex
     from core.tables.columns import Bool, Int64
     from core.tables.result import Column
-
-NO_COMMUNICATION: Final = "No kernel of this part of the trace communicates."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +54,8 @@ def summarize_overlap(index: TraceIndex, selection: Selection = WHOLE) -> Result
             devices += [trace.strings[device]] * len(part.labels)
             parts.append(part)
     columns = _columns(devices, parts) if parts else ()
-    return ResultTable(name="overlap", title="Overlap", columns=columns, empty=NO_COMMUNICATION)
+    empty = "" if parts else why_no_communication(index, selection)
+    return ResultTable(name="overlap", title="Overlap", columns=columns, empty=empty)
 
 
 def _selected_part(index: TraceIndex, chosen: Bool) -> _Part:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from core.analyses.collectives import Pattern, bus_factor, element_bytes, pattern_of
-from core.analyses.communication import NO_COMMUNICATION, list_collectives, summarize_communication
+from core.analyses.communication import list_collectives, summarize_communication
 from core.analyses.index import TraceIndex
+from core.analyses.overlap import summarize_overlap
 from core.tables.selection import Selection
 from tests.helpers.handed import read_slowly
-from tests.helpers.traces import call, kernel, op, trace_of
+from tests.helpers.traces import annotation, call, kernel, op, trace_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -158,7 +159,8 @@ def test_groups_add_up_and_the_longest_comes_first() -> None:
 
 def test_without_communication_the_reason_is_said() -> None:
     index = TraceIndex(trace_of(kernel("gemm", 0, 5)))
-    assert summarize_communication(index).empty == list_collectives(index).empty == NO_COMMUNICATION
+    said = {summarize_communication(index).empty, list_collectives(index).empty}
+    assert said == {"No kernel of this part of the trace communicates."}
 
 
 def test_a_kernel_named_after_a_building_block_shows_its_collective(shared_cases: Path) -> None:
@@ -175,3 +177,13 @@ def test_newer_names_of_collectives_are_listed(shared_cases: Path) -> None:
     table = summarize_communication(TraceIndex(read_slowly(shared_cases / "T28.json")))
     assert table.column("calls").values.sum() == 5
     assert table.column("sum_ns").values.sum() == 200_000
+
+
+@pytest.mark.parametrize("summarize", [summarize_communication, list_collectives, summarize_overlap])
+def test_collectives_that_ran_on_the_cpu_are_said_to_be_elsewhere(summarize: Any) -> None:
+    index = TraceIndex(trace_of(annotation("gloo:all_reduce", 0, 10), annotation("gloo:broadcast", 20, 10)))
+    assert summarize(index).empty == (
+        "No kernel communicates here: 2 collectives ran on the CPU (gloo). "
+        "The Arrivals table compares the ranks."
+    )
+    assert "1 collective ran on the CPU" in summarize(index, Selection(15_000, 40_000)).empty

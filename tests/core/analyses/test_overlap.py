@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from core.analyses.index import TraceIndex
-from core.analyses.overlap import NO_COMMUNICATION, summarize_overlap
+from core.analyses.overlap import summarize_overlap
 from core.tables.selection import WHOLE, Selection
 from tests.helpers.traces import annotation, call, kernel, trace_of
 
@@ -60,4 +60,4 @@ def test_a_range_picks_kernels_and_steps_by_their_start() -> None:
 
 def test_without_communication_the_reason_is_said() -> None:
     table = summarize_overlap(TraceIndex(trace_of(kernel("gemm", 0, 5))))
-    assert (len(table), table.empty) == (0, NO_COMMUNICATION)
+    assert (len(table), table.empty) == (0, "No kernel of this part of the trace communicates.")
