@@ -19,6 +19,12 @@ EXIT_CODES = """exit codes:
   3  the job ran and did not end well: it failed, was stopped from elsewhere, or was lost
   130, 143  stopped by Ctrl+C or by SIGTERM"""
 
+TRACE_TABLES = (
+    "kernels, launches, ops, ops_by_shape, modules, steps, overlap, communication, collectives, arrivals, "
+    "stragglers, queue, memory"
+)
+"""Names of the analyses, for a help text: to ask the registry would cost every command half a second."""
+
 
 class Parser(argparse.ArgumentParser):
     """A parser that refuses in two lines."""
@@ -189,7 +195,7 @@ def _add_summary(parser: argparse.ArgumentParser) -> None:
         help="a trace of torch.profiler, as JSON or gzip; a folder or several files: one for each rank",
     )
     parser.add_argument("--json", action="store_true", help="as a JSON object; times in nanoseconds")
-    parser.add_argument("--table", metavar="NAME", help="one table: kernels, ops, steps, communication, ...")
+    parser.add_argument("--table", metavar="NAME", help=f"one table: {TRACE_TABLES}")
     parser.add_argument("--csv", action="store_true", help="the table as CSV")
 
 

@@ -187,9 +187,10 @@ def _write_text(index: TraceIndex, totals: Totals, problems: tuple[Problem, ...]
 
 def _device_rows(index: TraceIndex, totals: Totals) -> list[list[str]]:
     names = dict.fromkeys(printable(each.name) for each in index.trace.facts.devices if each.name)
+    streams = "stream" if totals.streams == 1 else "streams"
     return [
         ["devices", ", ".join(names) or "none named"],
-        ["kernels", f"{format_count(totals.kernels)} on {totals.streams} streams"],
+        ["kernels", f"{format_count(totals.kernels)} on {format_count(totals.streams)} {streams}"],
         ["kernel time, summed", format_duration_ns(totals.kernel_sum_ns)],
         ["kernel time, busy", format_duration_ns(totals.kernel_busy_ns)],
         ["communication, summed", format_duration_ns(totals.communication_ns)],

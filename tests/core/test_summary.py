@@ -14,6 +14,7 @@ import pytest
 
 from core.analyses.registry import ANALYSES
 from core.cli import main
+from core.cli.arguments import TRACE_TABLES
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared"
@@ -229,3 +230,31 @@ def test_no_window_part_is_loaded(made: Path) -> None:
     )
     assert done.stdout.splitlines()[-1] == "[]"
     assert "kernels" in done.stdout
+
+
+def test_the_help_names_every_table() -> None:
+    assert ", ".join(analysis.name for analysis in ANALYSES) == TRACE_TABLES
+
+
+@pytest.mark.parametrize(("streams", "said"), [((7, 7), "2 on 1 stream"), ((7, 8), "2 on 2 streams")])
+def test_streams_are_counted_in_words_that_fit(
+    streams: tuple[int, ...], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    events = [
+        {
+            "ph": "X",
+            "cat": "kernel",
+            "name": "k",
+            "pid": 0,
+            "tid": stream,
+            "ts": 10 * place,
+            "dur": 5,
+            "args": {"device": 0, "stream": stream},
+        }
+        for place, stream in enumerate(streams)
+    ]
+    path = tmp_path / "made.json"
+    path.write_text(json.dumps({"traceEvents": events}))
+    assert main(["summary", str(path)]) == 0
+    printed = [line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines()]
+    assert ["kernels", said] in printed
