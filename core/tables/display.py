@@ -228,11 +228,11 @@ def _fitting(
 
 
 def _decimals(typical: float, largest: float) -> int:
-    """Four digits for the largest value, but two at least for a typical one; one where all are zero."""
+    """Four digits for the largest value, but two at least for a typical one, three below 1."""
     if not largest:
         return 1
     for_largest = 4 - _digits_before_point(largest)
-    for_typical = 1 - math.floor(math.log10(typical)) if typical > 0 else 0
+    for_typical = (1 if typical >= 1 else 2) - math.floor(math.log10(typical)) if typical > 0 else 0
     return min(max(for_largest, for_typical, 1), _MOST_DECIMALS)
 
 

@@ -26,10 +26,8 @@ def drawn(table: ResultTable) -> list[str]:
             f"{values[key] / 1000:g}"
             for key in ("cpu_total_ns", "cpu_self_ns", "device_total_ns", "device_self_ns")
         ]
-        indent = "  " * values["depth"]
-        lines.append(
-            f"{indent}{values['name']}: {values['calls']} calls, {values['device_calls']} k, {' '.join(times)}"
-        )
+        indent, launches = "  " * values["depth"], values["device_calls"]
+        lines.append(f"{indent}{values['name']}: {values['calls']} calls, {launches} k, {' '.join(times)}")
     return lines
 
 
@@ -60,7 +58,7 @@ def test_a_module_has_the_time_of_the_modules_it_calls_and_its_own() -> None:
         "  Linear_1: 1 calls, 1 k, 20 20 11 11",
         "Linear_0: 1 calls, 0 k, 10 10 0 0",
     ]
-    assert table.notes == ("1 kernel or copy was launched outside any module.",)
+    assert table.notes == ("1 kernel, copy or set was launched outside any module.",)
     assert table.rows_of(0).tolist() == [0]
     by_module = summarize_kernels(index, group_by=GroupBy.MODULE)
     assert [by_module.column("name").value(row) for row in range(4)] == [
