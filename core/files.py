@@ -80,6 +80,7 @@ class FileDescription:
         name: File name made printable; bytes that are no text show as U+FFFD.
         size_bytes: Of a regular file, None otherwise.
         traces: Traces that lie in a folder, by name.
+        rank, world_size: Of a trace whose head names them.
     """
 
     kind: FileKind
@@ -89,6 +90,8 @@ class FileDescription:
     name: str
     size_bytes: int | None = None
     traces: tuple[Path, ...] = ()
+    rank: int | None = None
+    world_size: int | None = None
 
 
 def app_folders() -> AppFolders:
@@ -292,7 +295,7 @@ def _describe_folder(path: Path, name: str) -> FileDescription:
             kind="folder",
             title="Folder with a trace" if count == 1 else f"Folder with {count} traces",
             opens_on="trace",
-            detail="Opens on Trace: each trace in it as a tab.",
+            detail="Opens on Trace." if count == 1 else "Opens on Trace: its ranks as one trace.",
             name=name,
             traces=traces,
         )
@@ -368,6 +371,7 @@ def _describe_file(path: Path, name: str, size_bytes: int) -> FileDescription:
     elif head.startswith(_ZSTD) and (inside := _unpack_zstd_head(head)).startswith(_REPORT):
         packing, head = " (zstd)", inside
     kind, title = _kind_of_content(head, path.suffix.lower() if not packing else "")
+    rank, world_size = _place_in_world(head) if kind == "trace" else (None, None)
     return FileDescription(
         kind=kind,
         title=title + packing,
@@ -375,7 +379,27 @@ def _describe_file(path: Path, name: str, size_bytes: int) -> FileDescription:
         detail=_detail(kind),
         name=name,
         size_bytes=size_bytes,
+        rank=rank,
+        world_size=world_size,
     )
+
+
+_DISTRIBUTED = re.compile(rb'"distributedInfo"\s*:\s*\{([^{}\[\]]*)')
+"""What stands before the list of process groups: backend, rank, world_size."""
+
+
+def _place_in_world(head: bytes) -> tuple[int | None, int | None]:
+    """Returns (rank, world size), each None if the head of the trace does not tell.
+
+    Source: torch/profiler/profiler.py (2.13), _get_distributed_info; kineto writes it before the events.
+    """
+    told = _DISTRIBUTED.search(head)
+    found = [
+        re.search(rb'"%s"\s*:\s*(\d{1,9})\b' % name, told[1] if told else b"")
+        for name in (b"rank", b"world_size")
+    ]
+    rank, world_size = (int(each[1]) if each else None for each in found)
+    return rank, world_size
 
 
 def _detail(kind: FileKind) -> str:

@@ -175,6 +175,7 @@ class MainWindow(QMainWindow):
         self.status.selection_cleared.connect(self._clear_selection)
         context.traces.changed.connect(self._save_timer.start)
         self.opener.described.connect(self._open_described)
+        self.opener.ranks_described.connect(self._open_ranks)
         self.opener.failed.connect(self._show_error)
         session.snapshot_changed.connect(self._show_session)
         session.launching_changed.connect(self._show_session)
@@ -358,6 +359,13 @@ class MainWindow(QMainWindow):
                 self._remember_file(path, description)
                 return
         self.banners.show_banner(f"refused {path}", "warn", *refusal_words(description))
+
+    def _open_ranks(self, ranks: Sequence[tuple[Path, FileDescription]]) -> None:
+        """Shows several files as the ranks of one trace; of them the first is listed as a recent file."""
+        paths = tuple(path for path, _ in ranks)
+        self.navigate("trace")
+        self.context.traces.add(paths[0], files=paths)
+        self._remember_file(*ranks[0])
 
     def _remember_file(self, path: Path, description: FileDescription) -> None:
         # A run of our own store is listed as a run already.

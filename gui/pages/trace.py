@@ -139,12 +139,9 @@ class TracePage(Page):
         self._read_shown()
 
     def open_path(self, path: Path, description: FileDescription) -> bool:
-        """Opens a trace as a tab, or each trace of a folder."""
-        if description.kind == "folder":
-            for each in description.traces:
-                self.context.traces.add(each, show=each == description.traces[0])
-        else:
-            self.context.traces.add(path)
+        """Opens a trace as a tab; the traces of a folder are the ranks of one."""
+        alone = description.kind == "folder" and len(description.traces) == 1
+        self.context.traces.add(description.traces[0] if alone else path)
         return True
 
     # --- the list
@@ -158,14 +155,15 @@ class TracePage(Page):
     def _show_list(self) -> None:
         """Makes tabs and views what the list says."""
         traces = self.context.traces
-        for path in [path for path in self._views if path not in traces.paths]:
-            self._drop(path)
+        for path, view in list(self._views.items()):
+            if path not in traces.paths or view.document.files != traces.files_of(path):
+                self._drop(path)
         for path in traces.paths:
             if path not in self._views:
                 self._views[path] = self._build_view(path)
         self._show_tabs()
         self._show_content()
-        if traces.shown is not None and traces.shown != self._before and self.isVisible():
+        if traces.shown is not None and self.isVisible():
             self._read_shown()
         self._show_selection()
         self.subtitle_changed.emit()
@@ -192,7 +190,7 @@ class TracePage(Page):
             if place >= self.tabs.count():
                 self.tabs.addTab("")
                 self.tabs.setTabButton(place, QTabBar.ButtonPosition.RightSide, self._close_button())
-            self.tabs.setTabText(place, control_text(printable(path.name)))
+            self.tabs.setTabText(place, control_text(printable(path.name) + self._views[path].document.rank_words))
             self.tabs.setTabToolTip(place, tip_text(printable(str(path))))
         if traces.shown is not None:
             self.tabs.setCurrentIndex(traces.paths.index(traces.shown))
@@ -201,7 +199,7 @@ class TracePage(Page):
 
     def _build_view(self, path: Path) -> TraceView:
         context = self.context
-        document = TraceDocument(path, context.tasks, self)
+        document = TraceDocument(path, context.tasks, self, context.traces.files_of(path))
         view = TraceView(document, context.theme, context.tasks, context.settings)
         document.state_changed.connect(lambda state: self._state_changed(path, state))
         document.described.connect(lambda facts: self._take_facts(path, facts))
@@ -242,14 +240,16 @@ class TracePage(Page):
         if state in ("refused", "cancelled"):
             error = document.error
             if state == "refused" and error is not None:
-                name = printable(path.name)
+                name = document.name
                 known = error.message.startswith(name)
                 message = error.message if known else f"{name} was not opened. {error.message}"
                 self.show_error(DashboardError(message, error.hint))
             self.context.traces.remove(path, self._before)
             return
-        if state == "open" and path == self.context.traces.shown:
-            self._before = path
+        if state == "open":
+            self._show_tabs()
+            if path == self.context.traces.shown:
+                self._before = path
         self._show_selection()
         self.subtitle_changed.emit()
 

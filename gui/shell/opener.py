@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from core.files import FileDescription, describe_path, printable
+from core.files import MOST_TRACES, FileDescription, describe_path, printable
 from core.units import format_file_bytes
 
 if TYPE_CHECKING:
@@ -27,10 +27,12 @@ class Opener(QObject):
 
     Signals:
         described: (path, ``FileDescription``) of a path that is to be opened.
+        ranks_described: Several (path, ``FileDescription``), by rank: they are to be opened as one trace.
         failed: A ``DashboardError``.
     """
 
     described = Signal(object, object)
+    ranks_described = Signal(object)
     failed = Signal(object)
 
     def __init__(self, tasks: Tasks, parent: QObject | None = None) -> None:
@@ -38,15 +40,38 @@ class Opener(QObject):
         self._tasks = tasks
 
     def open(self, paths: Sequence[Path]) -> None:
-        """Opens each path; those after the twentieth are left out.
+        """Opens each path, or several that are the ranks of one trace as one.
 
-        One of the command line may be relative: what is remembered of it must
-        hold in another folder too.
+        Of other paths those after the twentieth are left out. One of the command
+        line may be relative: what is remembered of it must hold in another folder
+        too.
         """
-        for path in (each.absolute() for each in paths[:MOST_AT_ONCE]):
+        wanted = tuple(dict.fromkeys(each.absolute() for each in paths[:MOST_TRACES]))
+        if len(wanted) > 1:
+            self._describe_several(wanted)
+            return
+        for path in wanted:
             self._describe(
                 path, self._tell(path), f"open {path}", title=f"Reading {printable(path.name)}", shown=True
             )
+
+    def _describe_several(self, paths: tuple[Path, ...]) -> None:
+        def done(found: list[tuple[Path, FileDescription]]) -> None:
+            ranks = ranks_of_one(found)
+            if ranks:
+                self.ranks_described.emit(ranks)
+                return
+            for path, description in found[:MOST_AT_ONCE]:
+                self.described.emit(path, description)
+
+        self._tasks.start(
+            title=f"Reading {printable(paths[0].name)} and {len(paths) - 1} more",
+            work=lambda progress: _describe_together(paths, progress.check),
+            done=done,
+            failed=self.failed.emit,
+            key=f"open {paths}",
+            shown=True,
+        )
 
     def preview(self, path: Path, show: Callable[[FileDescription], None]) -> None:
         """Tells what a dragged path is; a newer drag makes an older answer void."""
@@ -69,6 +94,33 @@ class Opener(QObject):
             self.failed.emit(error)
 
         self._tasks.start(title=title, work=work, done=done, failed=failed, key=key, shown=shown)
+
+
+def _describe_together(
+    paths: tuple[Path, ...], check: Callable[[], None]
+) -> list[tuple[Path, FileDescription]]:
+    """Describes paths; instead of all traces of one folder, which are ranks of one, it describes the folder.
+
+    A folder is remembered as one entry, and opens as one again.
+    """
+    found = []
+    for path in paths:
+        check()
+        found.append((path, describe_path(path)))
+    if ranks_of_one(found) and len({path.parent for path in paths}) == 1:
+        folder = describe_path(paths[0].parent)
+        if folder.kind == "folder" and set(folder.traces) == set(paths):
+            return [(paths[0].parent, folder)]
+    return found
+
+
+def ranks_of_one(found: Sequence[tuple[Path, FileDescription]]) -> list[tuple[Path, FileDescription]]:
+    """Returns them by rank if all are traces of different ranks of worlds of one size; else []."""
+    ranks = {description.rank: (path, description) for path, description in found}
+    worlds = {description.world_size for _, description in found}
+    if len(found) < 2 or len(ranks) < len(found) or len(worlds) > 1 or None in ranks or None in worlds:
+        return []
+    return [ranks[rank] for rank in sorted(rank for rank in ranks if rank is not None)]
 
 
 def drop_words(description: FileDescription, page_title: str | None, more: int) -> tuple[str, str, str]:

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from core.analyses.index import TraceIndex
     from core.analyses.slice_facts import SliceFacts
     from core.analyses.totals import Totals
-    from core.readers.worker import Opened
-    from core.tables.columns import Int32
+    from core.tables.columns import Int32, Int64
     from core.tables.timeline import CounterLane, TimelineIndex
     from core.tables.trace import Problem, Trace
     from gui.traces.document import TableAsk
@@ -81,20 +80,59 @@ class Laid:
     last_ns: int
 
 
-def open_trace(
-    path: Path, report: Callable[[int, int], None]
-) -> tuple[Opened, tuple[tuple[str, str], ...], TraceIndex]:
-    """Reads a trace. Returns it, (name, title) of each analysis, and an index of it.
+@dataclass(frozen=True, slots=True, eq=False)
+class ReadTrace:
+    """A trace that has been read.
+
+    Attributes:
+        index: Of it.
+        tables: (name, title) of each analysis.
+        keeps: What makes the next opening of its files quick, to be called when there is time.
+        files: It was read from; one for each rank.
+        slice_ends: (files,) int64, where the slices of each file end.
+    """
+
+    index: TraceIndex
+    tables: tuple[tuple[str, str], ...]
+    keeps: tuple[Callable[[], None], ...]
+    files: tuple[Path, ...]
+    slice_ends: Int64
+
+    def file_of(self, row: int) -> Path:
+        """The file that a slice came from."""
+        return self.files[int(np.searchsorted(self.slice_ends, row, side="right"))]
+
+
+def open_trace(path: Path, files: tuple[Path, ...], report: Callable[[int, int], None]) -> ReadTrace:
+    """Reads a trace: a file, the ranks in a folder, or the ranks in several files.
+
+    Args:
+        path: The file or folder.
+        files: Several files that are one trace; () if ``path`` says it all.
+        report: As for ``open_trace_file``.
 
     Raises:
-        DashboardError: It is no trace.
+        DashboardError: One is no trace, or two are of one rank.
     """
     from core.analyses.index import TraceIndex  # noqa: PLC0415
+    from core.analyses.merged import merge_ranks  # noqa: PLC0415
     from core.analyses.registry import ANALYSES  # noqa: PLC0415
+    from core.readers.trace_set import find_traces, open_traces  # noqa: PLC0415
     from core.readers.worker import open_trace_file  # noqa: PLC0415
 
-    opened = open_trace_file(path, report)
-    return opened, tuple((each.name, each.title) for each in ANALYSES), TraceIndex(opened.trace)
+    files = files or (tuple(find_traces(path)) if path.is_dir() else (path,))
+    opened = open_traces(files, report) if len(files) > 1 else (open_trace_file(files[0], report),)
+    trace, slice_ends = opened[0].trace, np.array([len(opened[0].trace.slices)], np.int64)
+    if len(files) > 1:
+        merged = merge_ranks([each.trace for each in opened])
+        trace, slice_ends = merged.trace, merged.slice_ends
+    return ReadTrace(
+        index=TraceIndex(trace),
+        tables=tuple((each.name, each.title) for each in ANALYSES),
+        keeps=tuple(each.keep for each in opened if each.keep is not None),
+        files=files,
+        slice_ends=slice_ends,
+    )
 
 
 def make_table(index: TraceIndex, ask: TableAsk, overview: Overview | None) -> ResultTable:

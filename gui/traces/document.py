@@ -26,12 +26,11 @@ if TYPE_CHECKING:
     from core.analyses.index import TraceIndex
     from core.analyses.slice_facts import SliceFacts
     from core.errors import DashboardError
-    from core.readers.worker import Opened
     from core.tables.columns import Int32
     from core.tables.result import ResultTable
     from core.tables.trace import Trace
     from gui.tasks import Progress, Tasks
-    from gui.traces.answers import Laid, Overview
+    from gui.traces.answers import Laid, Overview, ReadTrace
 
 T = TypeVar("T")
 
@@ -107,7 +106,7 @@ class Found:
 
 
 class TraceDocument(QObject):
-    """One file.
+    """One trace: of a file, of a folder with one file for each rank, or of several files chosen together.
 
     Signals:
         state_changed: The ``DocumentState``.
@@ -131,10 +130,15 @@ class TraceDocument(QObject):
     found = Signal(object)
     failed = Signal(object)
 
-    def __init__(self, path: Path, tasks: Tasks, parent: QObject | None = None) -> None:
+    def __init__(
+        self, path: Path, tasks: Tasks, parent: QObject | None = None, files: tuple[Path, ...] = ()
+    ) -> None:
         super().__init__(parent)
         self.path = path
-        self.name = printable(path.name)
+        self.files = files
+        """The files that were chosen together; () for a single one or a folder."""
+        self.name = printable(path.name) + (f" and {len(files) - 1} more" if len(files) > 1 else "")
+        self.rank_count = max(len(files), 1)
         self.state: DocumentState = "waiting"
         self.error: DashboardError | None = None
         self.trace: Trace | None = None
@@ -144,6 +148,7 @@ class TraceDocument(QObject):
         """(name, title) of each analysis."""
         self._tasks = tasks
         self._index: TraceIndex | None = None
+        self._read: ReadTrace | None = None
         self._turn = threading.Lock()
         self._wanted: TableAsk | None = None
         self._answers: dict[TableAsk, ResultTable] = {}
@@ -157,14 +162,14 @@ class TraceDocument(QObject):
         """Reads the file, unless it is read already or being read."""
         if self.state in ("reading", "open"):
             return
-        path = self.path
+        path, files = self.path, self.files
 
-        def work(progress: Progress) -> tuple[Opened, tuple[tuple[str, str], ...], TraceIndex]:
+        def work(progress: Progress) -> ReadTrace:
             def report(read_bytes: int, total_bytes: int) -> None:
                 state = ReadProgress(read_bytes, total_bytes)
                 progress.report(read_bytes, total_bytes, state.words)
 
-            return answers.open_trace(path, report)
+            return answers.open_trace(path, files, report)
 
         self._set_state("reading")
         self._tasks.changed.connect(self._tell_progress)
@@ -186,11 +191,12 @@ class TraceDocument(QObject):
                 done, total, _ = task.progress.state
                 self.progressed.emit(ReadProgress(int(done), int(total or 0)))
 
-    def _opened(self, answer: tuple[Opened, tuple[tuple[str, str], ...], TraceIndex]) -> None:
-        opened, self.tables, self._index = answer
-        self.trace = opened.trace
+    def _opened(self, read: ReadTrace) -> None:
+        self._read, self._index, self.tables = read, read.index, read.tables
+        self.trace = read.index.trace
+        self.rank_count = len(read.files)
         self._end_of_reading("open")
-        self._build_timeline(opened.keep)
+        self._build_timeline(read.keeps)
 
     def _refused(self, error: DashboardError) -> None:
         self.error = error
@@ -263,7 +269,8 @@ class TraceDocument(QObject):
 
     def _take_facts(self, facts: SliceFacts) -> None:
         self.described.emit(facts)
-        path = self.path
+        assert self._read is not None
+        path = self._read.file_of(facts.row)
 
         def refused(error: DashboardError) -> None:
             self.arguments_ready.emit(EventArguments(facts.row, (), error.message))
@@ -289,7 +296,7 @@ class TraceDocument(QObject):
 
     # --- what is made after the first table
 
-    def _build_timeline(self, keep: Callable[[], None] | None) -> None:
+    def _build_timeline(self, keeps: tuple[Callable[[], None], ...]) -> None:
         index = self._index
         assert index is not None
 
@@ -299,21 +306,26 @@ class TraceDocument(QObject):
         def done(laid: Laid) -> None:
             self.laid = laid
             self.timeline_ready.emit(laid)
-            self._judge(keep)
+            self._judge(keeps)
 
         self._start("timeline", f"Laying out {self.name}", work, done)
 
-    def _judge(self, keep: Callable[[], None] | None) -> None:
+    def _judge(self, keeps: tuple[Callable[[], None], ...]) -> None:
         index = self._index
         assert index is not None
+
+        def keep_all(progress: Progress) -> None:
+            for keep in keeps:
+                progress.check()
+                keep()
 
         def done(overview: Overview) -> None:
             self.overview = overview
             self.overview_ready.emit(overview)
             if self._wanted is not None and self._wanted.table == "quality":
                 self.ask_table(self._wanted)
-            if keep is not None:
-                self._start("keep", "Keeping the trace", lambda _: keep(), lambda _: None, shown=False)
+            if keeps:
+                self._start("keep", "Keeping the trace", keep_all, lambda _: None, shown=False)
 
         self._start(
             "judge",
@@ -354,10 +366,15 @@ class TraceDocument(QObject):
             cancelled=cancelled,
         )
 
+    @property
+    def rank_words(self) -> str:
+        """Behind its name: how many ranks it joins, "" of a single file."""
+        return f", {self.rank_count} ranks" if self.rank_count > 1 else ""
+
     def subtitle(self) -> str:
-        """What it is, for the top bar: its name, steps and ranks."""
+        """What it is, for the top bar: its name, ranks, steps and events."""
         overview = self.overview
-        parts = [self.name]
+        parts = [self.name + self.rank_words]
         if overview is not None and overview.steps:
             numbers = sorted({step.number for step in overview.steps})
             one = len(numbers) == 1

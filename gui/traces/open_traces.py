@@ -20,7 +20,10 @@ _PAGE: Final = "trace"
 
 
 class OpenTraces(QObject):
-    """The list; a file is in it once.
+    """The list; a path is in it once.
+
+    A path is a file, a folder of ranks, or the first of several files that were
+    chosen together as the ranks of one trace: then ``files_of`` names all.
 
     Signals:
         changed: The list or the shown one is another.
@@ -36,6 +39,7 @@ class OpenTraces(QObject):
         stored = settings.page_value(_PAGE, "open")
         texts = [text for text in stored if isinstance(text, str)] if isinstance(stored, list) else []
         self._paths = [Path(text) for text in dict.fromkeys(texts)][:MOST_OPEN]
+        self._files = _stored_files(settings.page_value(_PAGE, "ranks"))
         shown = settings.page_value(_PAGE, "shown")
         self._shown = Path(shown) if isinstance(shown, str) and Path(shown) in self._paths else None
         if self._shown is None and self._paths:
@@ -51,14 +55,23 @@ class OpenTraces(QObject):
         """The one that the page shows."""
         return self._shown
 
-    def add(self, path: Path, *, show: bool = True) -> None:
-        """Adds a trace behind the others.
+    def files_of(self, path: Path) -> tuple[Path, ...]:
+        """The files of the ranks that are one trace; () for a single file or a folder."""
+        return self._files.get(path, ())
+
+    def add(self, path: Path, *, show: bool = True, files: tuple[Path, ...] = ()) -> None:
+        """Adds a trace behind the others; one of the same path but other files takes its place.
 
         Args:
-            path: The file.
+            path: The file or folder.
             show: Whether the page shows it now; the first one is shown in any case.
+            files: Several files that are one trace, ``path`` among them; else ().
         """
         known = path in self._paths
+        if files:
+            self._files[path] = files
+        else:
+            self._files.pop(path, None)
         if not known:
             self._paths.append(path)
             del self._paths[:-MOST_OPEN]
@@ -80,6 +93,7 @@ class OpenTraces(QObject):
             return
         place = self._paths.index(path)
         self._paths.remove(path)
+        self._files.pop(path, None)
         if path == self._shown:
             neighbour = self._paths[min(place, len(self._paths) - 1)] if self._paths else None
             self._shown = back_to if back_to in self._paths else neighbour
@@ -93,5 +107,22 @@ class OpenTraces(QObject):
     def _tell(self) -> None:
         settings = self._settings
         settings.set_page_value(_PAGE, "open", [os.fspath(path) for path in self._paths])
+        ranks = {
+            os.fspath(path): [os.fspath(each) for each in self._files[path]]
+            for path in self._paths
+            if path in self._files
+        }
+        settings.set_page_value(_PAGE, "ranks", ranks)
         settings.set_page_value(_PAGE, "shown", None if self._shown is None else os.fspath(self._shown))
         self.changed.emit()
+
+
+def _stored_files(stored: object) -> dict[Path, tuple[Path, ...]]:
+    """What the settings say of traces of several files; they may hold anything."""
+    if not isinstance(stored, dict):
+        return {}
+    return {
+        Path(path): tuple(Path(text) for text in texts if isinstance(text, str))
+        for path, texts in stored.items()
+        if isinstance(texts, list)
+    }

@@ -260,6 +260,19 @@ def test_a_folder_of_traces_names_them_by_rank(tmp_path: Path) -> None:
     found = files.describe_path(tmp_path)
     assert (found.kind, found.title, found.opens_on) == ("folder", "Folder with 3 traces", "trace")
     assert [path.name for path in found.traces] == ["rank0.json", "rank2.json", "rank10.json"]
+    assert found.detail == "Opens on Trace: its ranks as one trace."
+
+
+def test_the_head_of_a_trace_tells_its_rank(tmp_path: Path) -> None:
+    """What follows, the groups' own sizes, is not taken for the rank's."""
+    path = tmp_path / "t.json"
+    path.write_text(
+        '{"schemaVersion": 1, "distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8, '
+        '"pg_config": [{"rank": 1}]}, "traceEvents": []}'
+    )
+    assert (files.describe_path(path).rank, files.describe_path(path).world_size) == (3, 8)
+    path.write_text('{"schemaVersion": 1, "rank": 3, "traceEvents": []}')
+    assert (files.describe_path(path).rank, files.describe_path(path).world_size) == (None, None)
 
 
 def test_what_is_no_file_neither_blocks_nor_fails(tmp_path: Path) -> None:

@@ -382,15 +382,105 @@ def test_open_traces_come_back_and_are_read_when_they_are_shown(
     qtbot.waitUntil(lambda: page._views[third].document.state == "open", timeout=LIMIT_MS)
 
 
-def test_a_folder_of_ranks_opens_each_as_a_tab(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
+def write_rank(folder: Path, rank: int, late_us: int, name: str = "") -> Path:
+    """One collective of a rank, which begins late and ends with the others, and what only this rank did."""
+    folder.mkdir(exist_ok=True)
+    return write_trace(
+        folder / f"{name or f'rank{rank}'}.json",
+        kernel("ncclDevKernel_AllReduce", 100 + late_us, 50 - late_us, device=rank),
+        kernel(f"own_{rank}", 10, 20, device=rank, custom=f"of rank {rank}"),
+        distributedInfo={"backend": "nccl", "rank": rank, "world_size": 2},
+        baseTimeNanoseconds=10**18,
+    )
+
+
+def tab_texts(page: TracePage) -> list[str]:
+    return [page.tabs.tabText(place) for place in range(page.tabs.count())]
+
+
+def test_a_folder_of_ranks_is_one_trace(
+    qtbot: QtBot, window: MainWindow, open_trace: Callable[[Path], TraceView], tmp_path: Path
+) -> None:
     folder = tmp_path / "ranks"
-    folder.mkdir()
     for rank in range(2):
-        write_trace(folder / f"rank{rank}.json", kernel("k", 0, 5))
+        write_rank(folder, rank, late_us=30 * rank)
+    view = open_trace(folder)
+    assert tab_texts(page_of(window)) == ["ranks, 2 ranks"]
+    assert window.page.subtitle() == "ranks, 2 ranks, 4 events"
+    laid = view.document.laid
+    assert laid is not None
+    assert [group.name.split(",")[0] for group in laid.index.groups] == ["Rank 0", "Rank 1"]
+    assert window.context.settings.recent_files[0].path == str(folder)
+    view.tables.show_table("arrivals")
+    wait_for_table(qtbot, view, "arrivals")
+    assert column(view, "last_rank") == [1]
+    view.tables.show_table("quality")
+    wait_for_table(qtbot, view, "quality")
+    assert any("Aligned by the files' clocks" in str(text) for text in column(view, "name"))
+    # Arguments come from the file of the rank, not from the first.
+    view.tables.show_table("kernels")
+    wait_for_table(qtbot, view, "kernels")
+    for name in ("own_1", "own_0"):
+        select(qtbot, window, view, name)
+        words = f"of rank {name[-1]}"
+        qtbot.waitUntil(lambda: pairs(window, "arguments").get("custom") == words, timeout=LIMIT_MS)  # noqa: B023
+
+
+def test_a_folder_with_two_captures_of_a_rank_is_refused_in_one_line(
+    qtbot: QtBot,
+    window: MainWindow,
+    open_trace: Callable[[Path], TraceView],
+    tmp_path: Path,
+    steps_file: Path,
+) -> None:
+    view = open_trace(steps_file)
+    folder = tmp_path / "ranks"
+    write_rank(folder, 0, 0)
+    write_rank(folder, 0, 0, name="again")
     window.context.open_path(folder)
-    qtbot.waitUntil(lambda: len(window.context.traces.paths) == 2, timeout=LIMIT_MS)
-    assert [path.name for path in window.context.traces.paths] == ["rank0.json", "rank1.json"]
-    assert window.context.traces.shown == folder / "rank0.json"
+    qtbot.waitUntil(lambda: "are both of rank 0" in messages(window), timeout=LIMIT_MS)
+    assert "ranks was not opened." in messages(window)
+    assert window.context.traces.paths == (steps_file,)
+    assert page_of(window).view is view
+
+
+def test_a_damaged_rank_is_named(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
+    folder = tmp_path / "ranks"
+    write_rank(folder, 0, 0)
+    (folder / "rank1.json").write_text('{"traceEvents": "text", "schemaVersion": 1}')
+    window.context.open_path(folder)
+    qtbot.waitUntil(lambda: "rank1.json: " in messages(window), timeout=LIMIT_MS)
+    assert window.context.traces.paths == ()
+
+
+def test_files_of_different_ranks_that_are_chosen_together_are_one_trace(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path
+) -> None:
+    from gui.traces.open_traces import OpenTraces
+
+    folder = tmp_path / "ranks"
+    files = [write_rank(folder, rank, 0) for rank in (1, 0)]
+    other = write_rank(folder, 0, 0, name="other")
+    window.opener.open(files)
+    qtbot.waitUntil(lambda: len(window.context.traces.paths) == 1, timeout=LIMIT_MS)
+    page = page_of(window)
+    qtbot.waitUntil(lambda: page.view is not None and page.view.document.state == "open", timeout=LIMIT_MS)
+    assert tab_texts(page) == ["rank0, 2 ranks"]
+    again = OpenTraces(window.context.settings)
+    assert again.files_of(files[1]) == (files[1], files[0])
+    # Two of one rank are two traces; the first of them is no longer one of two ranks.
+    window.opener.open([files[1], other])
+    qtbot.waitUntil(lambda: window.context.traces.paths == (files[1], other), timeout=LIMIT_MS)
+    assert window.context.traces.files_of(files[1]) == ()
+
+
+def test_all_files_of_a_folder_chosen_together_are_the_folder(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path
+) -> None:
+    files = [write_rank(tmp_path / "ranks", rank, 0) for rank in range(2)]
+    window.opener.open(files)
+    qtbot.waitUntil(lambda: window.context.traces.paths == (tmp_path / "ranks",), timeout=LIMIT_MS)
+    assert window.context.settings.recent_files[0].title == "Folder with 2 traces"
 
 
 def test_a_capture_is_a_tab_by_itself_and_one_asked_for_here_is_shown(
@@ -420,10 +510,11 @@ def test_a_capture_is_a_tab_by_itself_and_one_asked_for_here_is_shown(
     assert window.context.traces.shown == folder.path / "traces/r1.json"
     ready("mine", 2)
     assert window.context.traces.shown == folder.path / "traces/r1.json"
-    assert len(window.context.traces.paths) == 3
+    assert len(window.context.traces.paths) == 2
     view = page_of(window).view
     assert view is not None
     qtbot.waitUntil(lambda: view.document.state == "open", timeout=LIMIT_MS)
+    assert tab_texts(page_of(window)) == ["r0", "r1, 2 ranks"]
 
 
 def test_the_timeline_is_exported_as_a_picture(
