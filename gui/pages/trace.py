@@ -312,7 +312,7 @@ class TracePage(Page):
             self.trace_inspector.show_nothing()
         elif facts is None:
             document = view.document
-            self.trace_inspector.show_trace(document.name, document.trace, document.overview)
+            self.trace_inspector.show_trace(document.name, document.trace, document.overview, document.part)
         elif facts is not self.trace_inspector.facts:
             self.trace_inspector.show_slice(facts)
             view.document.describe(facts.row)

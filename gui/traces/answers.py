@@ -19,9 +19,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from core.analyses.index import TraceIndex
+    from core.analyses.range_totals import RangeTotals
     from core.analyses.slice_facts import SliceFacts
     from core.analyses.totals import Totals
     from core.tables.columns import Int32, Int64
+    from core.tables.selection import Selection
     from core.tables.timeline import CounterLane, TimelineIndex
     from core.tables.trace import Problem, Trace
     from gui.traces.document import TableAsk
@@ -60,6 +62,15 @@ class Overview:
     problems: tuple[Problem, ...]
     outside_ns: int
     devices: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartFigures:
+    """The figures of a selected part, and what it is: "Step 551", "Selected range"."""
+
+    selection: Selection
+    title: str
+    totals: RangeTotals
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -196,6 +207,26 @@ def overview_of(index: TraceIndex) -> Overview:
         outside_ns=int(np.maximum(trace.slices.duration_ns[outside], 0).sum()) if len(steps) else 0,
         devices=len(np.unique(trace.device_work.device)),
     )
+
+
+def part_figures(index: TraceIndex, selection: Selection) -> PartFigures:
+    """Computes the figures of a part of a trace."""
+    from core.analyses.range_totals import summarize_range  # noqa: PLC0415
+
+    return PartFigures(selection, _part_title(index, selection), summarize_range(index, selection))
+
+
+def _part_title(index: TraceIndex, selection: Selection) -> str:
+    steps = index.steps
+    if not len(steps):
+        return "Selected range"
+    same = (steps.start_ns == selection.start_ns) & (steps.end_ns == selection.end_ns)
+    found = np.unique(steps.number[same])
+    if len(found) == 1:
+        return f"Step {int(found[0])}"
+    if (selection.start_ns, selection.end_ns) == (int(steps.start_ns.min()), int(steps.end_ns.max())):
+        return "All steps"
+    return "Selected range"
 
 
 def problems_table(problems: tuple[Problem, ...]) -> ResultTable:

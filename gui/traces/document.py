@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from core.tables.result import ResultTable
     from core.tables.trace import Trace
     from gui.tasks import Progress, Tasks
-    from gui.traces.answers import Laid, Overview, ReadTrace
+    from gui.traces.answers import Laid, Overview, PartFigures, ReadTrace
 
 T = TypeVar("T")
 
@@ -114,6 +114,7 @@ class TraceDocument(QObject):
         table_ready: ``TableAnswer``.
         timeline_ready: The ``Laid``.
         overview_ready: The ``Overview``: figures, steps, problems.
+        figures_ready: ``PartFigures`` of the part that was asked for last; None for the whole.
         described: ``SliceFacts`` of the slice that was asked for last.
         arguments_ready: ``EventArguments`` of that slice.
         found: ``Found``.
@@ -125,6 +126,7 @@ class TraceDocument(QObject):
     table_ready = Signal(object)
     timeline_ready = Signal(object)
     overview_ready = Signal(object)
+    figures_ready = Signal(object)
     described = Signal(object)
     arguments_ready = Signal(object)
     found = Signal(object)
@@ -143,6 +145,8 @@ class TraceDocument(QObject):
         self.error: DashboardError | None = None
         self.trace: Trace | None = None
         self.overview: Overview | None = None
+        self.part: PartFigures | None = None
+        """The figures of the part that was asked for last, the whole excepted."""
         self.laid: Laid | None = None
         self.tables: tuple[tuple[str, str], ...] = ()
         """(name, title) of each analysis."""
@@ -233,6 +237,22 @@ class TraceDocument(QObject):
                 self._take_table,
             )
 
+    def ask_figures(self, selection: Selection) -> None:
+        """Asks for the figures of a part; those of the part before stand until then. The whole has none."""
+        index = self._index
+        self._tasks.cancel(f"{self._key} figures")
+        if selection == WHOLE:
+            self.part = None
+            self.figures_ready.emit(None)
+        elif index is not None and (self.part is None or self.part.selection != selection):
+            self._start(
+                "figures",
+                f"Summing up {self.name}",
+                lambda progress: self._in_turn(progress, lambda: answers.part_figures(index, selection)),
+                self._take_figures,
+                shown=False,
+            )
+
     def describe(self, row: int) -> None:
         """Asks for everything that is known of a slice, and then for its arguments in the file."""
         index = self._index
@@ -266,6 +286,10 @@ class TraceDocument(QObject):
             del self._answers[next(iter(self._answers))]
         if answer.ask == self._wanted:
             self.table_ready.emit(answer)
+
+    def _take_figures(self, part: PartFigures) -> None:
+        self.part = part
+        self.figures_ready.emit(part)
 
     def _take_facts(self, facts: SliceFacts) -> None:
         self.described.emit(facts)

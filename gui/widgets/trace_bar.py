@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from core.tables.trace import Problem
     from gui.theme import Theme, ThemeController
-    from gui.traces.answers import Overview, StepRange
+    from gui.traces.answers import Overview, PartFigures, StepRange
     from gui.widgets.result_bar import ResultBar
 
 BAR_PX: Final = 36
@@ -191,6 +191,13 @@ class FiguresStrip(QWidget):
         self._figures.set_full_text(figures_line(overview))
         self._show_problems(overview.problems)
 
+    def show_part(self, part: PartFigures | None, overview: Overview | None) -> None:
+        """Shows the figures of a part; without one those of the whole trace, if they are known."""
+        if part is not None:
+            self._figures.set_full_text(part_line(part))
+        elif overview is not None:
+            self._figures.set_full_text(figures_line(overview))
+
     def _show_problems(self, problems: tuple[Problem, ...]) -> None:
         self._menu.clear()
         for place, problem in enumerate(problems):
@@ -226,6 +233,27 @@ def figures_line(overview: Overview) -> str:
     parts += [f"Busy {format_duration_ns(totals.kernel_busy_ns)}", wall]
     if totals.communication_ns:
         share = 100 * totals.communication_ns / totals.kernel_sum_ns if totals.kernel_sum_ns else None
+        parts.append(f"Communication {format_pct(share)} of the sum")
+    return "   ".join(parts)
+
+
+def part_line(part: PartFigures) -> str:
+    """The figures of a part in one line, after what it is."""
+    totals = part.totals
+    wall = f"Wall {format_duration_ns(totals.span_ns)}"
+    if not totals.devices:
+        operators = "operator" if totals.ops == 1 else "operators"
+        return "   ".join((part.title, f"{format_count(totals.ops)} {operators}", wall))
+    parts = [
+        part.title,
+        f"{format_count(totals.kernels)} {'kernel' if totals.kernels == 1 else 'kernels'}",
+        f"Summed {format_duration_ns(totals.kernel_sum_ns)}",
+        f"Busy {format_duration_ns(totals.kernel_busy_ns)}",
+        wall,
+        f"GPU busy {format_pct(totals.busy_pct)}",
+    ]
+    if totals.communication_ns:
+        share = 100 * totals.communication_ns / totals.kernel_sum_ns
         parts.append(f"Communication {format_pct(share)} of the sum")
     return "   ".join(parts)
 

@@ -29,6 +29,7 @@ from gui.widgets.trace_words import (
     figure_pairs,
     file_pairs,
     head_words,
+    part_pairs,
     same_pairs,
     step_pairs,
     this_pairs,
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from core.analyses.slice_facts import SliceFacts
     from core.tables.trace import Trace
     from gui.theme import Theme, ThemeController
-    from gui.traces.answers import Overview
+    from gui.traces.answers import Overview, PartFigures
     from gui.traces.document import EventArguments
 
 LONGEST_NAME: Final = 4_096
@@ -162,6 +163,11 @@ class TraceInspector(QWidget):
         """The slice that is shown."""
         return self._facts
 
+    @property
+    def figures_title(self) -> str:
+        """What the figures are of: the whole trace or a part of it."""
+        return self._sections["figures"].title
+
     def show_nothing(self) -> None:
         """No trace is open."""
         self._facts = None
@@ -169,16 +175,20 @@ class TraceInspector(QWidget):
         self._nothing.setText("No trace is open.")
         self._show("nothing")
 
-    def show_trace(self, name: str, trace: Trace | None, overview: Overview | None) -> None:
-        """Nothing is selected: the whole trace."""
+    def show_trace(
+        self, name: str, trace: Trace | None, overview: Overview | None, part: PartFigures | None = None
+    ) -> None:
+        """No slice is selected: the selected part, else the whole trace."""
         self._facts = None
         self.head.show_words("Trace", name)
         shown = []
         if trace is not None:
             self.pairs["file"].set_pairs(file_pairs(trace))
             shown.append("file")
-        if trace is not None and overview is not None:
-            self.pairs["figures"].set_pairs(figure_pairs(overview))
+        if trace is not None and (overview is not None or part is not None):
+            self._sections["figures"].set_title("Whole trace" if part is None else part.title)
+            pairs = part_pairs(part) if part is not None else figure_pairs(overview) if overview else []
+            self.pairs["figures"].set_pairs(pairs)
             shown.append("figures")
         self._nothing.setText("Nothing is selected." if shown else "It is being read.")
         self._show(*(shown or ["nothing"]))
@@ -286,13 +296,22 @@ class _Section(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(12, 9, 12, 11)
         layout.setSpacing(6)
-        if title:
-            heading = plain_label(title)
-            set_kind(heading, kind="heading")
-            layout.addWidget(heading)
+        self._heading = plain_label(title)
+        set_kind(self._heading, kind="heading")
+        self._heading.setVisible(bool(title))
+        layout.addWidget(self._heading)
         for content in contents:
             layout.addWidget(content)
         theme.changed.connect(lambda _: self.update())
+
+    @property
+    def title(self) -> str:
+        """What its figures are of."""
+        return self._heading.text()
+
+    def set_title(self, title: str) -> None:
+        """Says what its figures are of."""
+        self._heading.setText(title)
 
     def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
         """Draws the line."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gui.settings import Settings
     from gui.tasks import Tasks
     from gui.theme import ThemeController
-    from gui.traces.answers import Laid, Overview
+    from gui.traces.answers import Laid, Overview, PartFigures
     from gui.traces.document import Found, TableAnswer, TraceDocument
     from gui.widgets.result_table import RowChosen
 
@@ -100,6 +100,7 @@ class TraceView(QWidget):
         document.state_changed.connect(self._state_changed)
         document.progressed.connect(self.reading.show_progress)
         document.table_ready.connect(self._show_answer)
+        document.figures_ready.connect(self._show_figures)
         document.timeline_ready.connect(self._show_timeline)
         document.overview_ready.connect(self._show_overview)
         document.found.connect(self._show_found)
@@ -182,6 +183,7 @@ class TraceView(QWidget):
         self.tables.set_count(QUALITY, len(overview.problems))
         if without_kernels(overview):
             self.strip.setToolTip("Operators are shown in the place of kernels.")
+        self.strip.show_part(self.document.part, overview)
         self.selection_changed.emit()
 
     # --- selecting
@@ -190,6 +192,10 @@ class TraceView(QWidget):
         """A row of the table is selected: so are its slices, and the longest of them is described."""
         if self._quiet:
             return
+    def _show_figures(self, part: PartFigures | None) -> None:
+        self.strip.show_part(part, self.document.overview)
+        self.selection_changed.emit()
+
         rows = chosen.table.rows_of(chosen.row)
         self._wanted_row = None
         self._selected = bool(len(rows))
@@ -271,6 +277,7 @@ class TraceView(QWidget):
         """Whether a slice or a row of slices is selected."""
         return self._selected
 
+        self.document.ask_figures(selection)
     def clear_one(self) -> None:
         """Escape: takes the range away, else the selection."""
         if self.selection != WHOLE:

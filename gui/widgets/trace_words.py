@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from core.analyses.slice_facts import LaunchShape, SliceFacts
     from core.tables.selection import Selection
     from core.tables.trace import Trace
-    from gui.traces.answers import Overview
+    from gui.traces.answers import Overview, PartFigures
 
 Pairs = list[tuple[str, str, str]]
 
@@ -202,6 +202,31 @@ def figure_pairs(overview: Overview) -> Pairs:
             )
         )
     return pairs
+
+
+def part_pairs(part: PartFigures) -> Pairs:
+    """A part of the trace: summed, busy and wall time apart."""
+    totals = part.totals
+    of = "all devices" if totals.devices > 1 else "the range"
+    pairs = [
+        ("Kernels", format_count(totals.kernels) if totals.kernels else "none", "Those that start in it."),
+        (
+            "Kernel time, summed",
+            format_duration_ns(totals.kernel_sum_ns),
+            "Of the kernels that start in it, each whole; those that overlap count twice.",
+        ),
+        (
+            "Kernel time, busy",
+            format_duration_ns(totals.kernel_busy_ns),
+            "Time of the range in which a kernel ran, each device for itself, added over devices.",
+        ),
+        ("Wall time", format_duration_ns(totals.span_ns), "Length of the range."),
+        ("GPU busy", format_pct(totals.busy_pct), f"Busy time over the wall time of {of}."),
+        ("Communication, summed", format_duration_ns(totals.communication_ns), ""),
+        ("Copies and sets", f"{format_count(totals.memcpy)} and {format_count(totals.memset)}", ""),
+        ("Operators", format_count(totals.ops), "Those that start in it."),
+    ]
+    return pairs if totals.devices else [pairs[3], *pairs[6:]]
 
 
 def _count_pairs(overview: Overview) -> Pairs:

@@ -164,6 +164,29 @@ def test_a_range_in_the_timeline_is_the_selection(
     assert view.bar.steps.currentText() == ""
 
 
+def test_the_figures_are_those_of_the_selected_part_and_say_of_which(
+    qtbot: QtBot, window: MainWindow, open_trace: Callable[[Path], TraceView], steps_file: Path
+) -> None:
+    view = open_trace(steps_file)
+    inspector = page_of(window).trace_inspector
+    assert inspector.figures_title == "Whole trace"
+    view.set_range(Selection(0, 100_000))
+    words = "Step 3   1 kernel   Summed 30.00 µs   Busy 30.00 µs   Wall 100.0 µs   GPU busy 30.0 %"
+    qtbot.waitUntil(lambda: view.strip.text == words, timeout=LIMIT_MS)
+    assert inspector.figures_title == "Step 3"
+    assert pairs(window, "figures")["Kernel time, summed"] == "30.00 µs"
+    assert pairs(window, "figures")["GPU busy"] == "30.0 %"
+    view.set_range(Selection(145_000, 165_000))
+    words = "Selected range   1 kernel   Summed 20.00 µs   Busy 15.00 µs   Wall 20.00 µs   GPU busy 75.0 %"
+    qtbot.waitUntil(lambda: view.strip.text == words, timeout=LIMIT_MS)
+    assert inspector.figures_title == "Selected range"
+    view.set_range(Selection(0, 200_000))
+    qtbot.waitUntil(lambda: view.strip.text.startswith("All steps   3 kernels"), timeout=LIMIT_MS)
+    view.clear_range()
+    assert view.strip.text == "3 kernels   Summed 60.00 µs   Busy 60.00 µs   Wall 200.0 µs"
+    assert inspector.figures_title == "Whole trace"
+
+
 def test_selecting_a_row_selects_its_slices_and_describes_the_longest(
     qtbot: QtBot, window: MainWindow, open_trace: Callable[[Path], TraceView], steps_file: Path
 ) -> None:
