@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from gui.theme import Theme
 
-MENUS = ("File", "Run", "View", "Help")
+MENUS = ("File", "Run", "Trace", "View", "Help")
 """Menus in the order in which they are shown."""
 
 
@@ -40,6 +40,7 @@ class ActionSpec:
         run: Does it, on the UI thread.
         icon: Phosphor name; "" for none.
         shortcut: In Qt's portable form, such as "Ctrl+K"; several with "; ".
+        keys: Shown in the place of a shortcut where a part of the window takes the key itself.
         tip: One more sentence for the tooltip.
         menu: One of ``MENUS``, or "" to be in the palette only.
         enabled: Gives None if it can be used now, or the reason why not.
@@ -53,6 +54,7 @@ class ActionSpec:
     run: Callable[[], None]
     icon: str = ""
     shortcut: str = ""
+    keys: str = ""
     tip: str = ""
     menu: str = ""
     enabled: Callable[[], str | None] = always
@@ -171,8 +173,8 @@ class ActionRegistry(QObject):
 
 def shortcut_text(spec: ActionSpec) -> str:
     """The first shortcut as this desktop writes it, "" if there is none."""
-    sequences = _sequences(spec)
-    return sequences[0].toString(QKeySequence.SequenceFormat.NativeText) if sequences else ""
+    sequences = _sequences(spec) or [QKeySequence(spec.keys)]
+    return sequences[0].toString(QKeySequence.SequenceFormat.NativeText)
 
 
 def _sequences(spec: ActionSpec) -> list[QKeySequence]:

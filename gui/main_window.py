@@ -7,7 +7,7 @@ the pages. Opening, dropping, asking, starting and leaving are in ``gui.shell``.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QByteArray, QPoint, QSize, Qt, QTimer, QUrl
 from PySide6.QtGui import QCloseEvent, QDesktopServices, QGuiApplication, QResizeEvent
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from core.hardware.readings import GpuInfo
     from core.runs.store import RunFolder, RunStore
     from gui.pages.page import Page
+    from gui.pages.trace import TracePage
     from gui.settings import Settings
     from gui.tasks import Tasks
     from gui.theme import Theme, ThemeController
@@ -196,6 +197,12 @@ class MainWindow(QMainWindow):
     def page(self) -> Page:
         """The page that is shown."""
         return self._pages[self._page_name]
+
+    def trace_page(self) -> TracePage | None:
+        """The Trace page while it is shown."""
+        page = self._pages.get("trace")
+        # Only what is built has been loaded, and only its own class has this name.
+        return cast("TracePage", page) if page is not None and self._page_name == "trace" else None
 
     def navigate(self, name: str) -> None:
         """Shows a page; builds it first if it was never shown."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gui.actions import ActionSpec
 from gui.pages import PAGES
+from gui.trace_actions import trace_actions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +22,7 @@ def window_actions(window: MainWindow, session: RunSession, machine: Machine) ->
         *_file_actions(window),
         *_run_actions(window, session, machine),
         *_machine_actions(machine),
+        *trace_actions(window.trace_page),
         *_view_actions(window),
         *_help_actions(window),
     ]
@@ -43,7 +45,7 @@ def _file_actions(window: MainWindow) -> list[ActionSpec]:
             icon="folder-open",
             shortcut="Ctrl+Shift+O",
             menu="File",
-            words="run",
+            words="run traces ranks",
         ),
         ActionSpec(
             id="file.forget",

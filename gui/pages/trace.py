@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QTabBar, QToolButton, QVBoxLayout, QWidget
 
 from core.errors import DashboardError
@@ -15,6 +14,7 @@ from gui.pages.page import Page
 from gui.plain_text import control_text, tip_text
 from gui.theme import set_kind
 from gui.traces.document import TraceDocument
+from gui.widgets.document_tabs import DocumentTabs, tab_names
 from gui.widgets.empty_state import EmptyState
 from gui.widgets.trace_inspector import TraceInspector
 from gui.widgets.trace_view import TraceView
@@ -46,13 +46,7 @@ class TracePage(Page):
         self._before: Path | None = None
         self._described: dict[Path, SliceFacts] = {}
         self.trace_inspector = TraceInspector(context.theme)
-        self.tabs = QTabBar()
-        self.tabs.setDrawBase(False)
-        self.tabs.setExpanding(False)
-        self.tabs.setMovable(True)
-        self.tabs.setElideMode(Qt.TextElideMode.ElideMiddle)
-        self.tabs.setAccessibleName("Opened traces")
-        set_kind(self.tabs, kind="documents")
+        self.tabs = DocumentTabs("Opened traces")
         self._tab_bar = QWidget()
         set_kind(self._tab_bar, kind="page-bar")
         self._tab_bar.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -98,8 +92,6 @@ class TracePage(Page):
         self.context.theme.changed.connect(self._draw)
         self.context.session.snapshot_changed.connect(self._show_content)
         self.context.session.detached.connect(self._show_content)
-        shortcut = QShortcut(QKeySequence("Ctrl+W"), self)
-        shortcut.activated.connect(self.close_shown)
         inspector = self.trace_inspector
         inspector.same_asked.connect(self._select_same)
         inspector.step_asked.connect(self._select_step)
@@ -135,8 +127,10 @@ class TracePage(Page):
             self.view.clear_range()
 
     def shown(self) -> None:
-        """Reads the shown trace, if that has not been done."""
+        """Reads the shown trace, if that has not been done; its timeline gets the keys."""
         self._read_shown()
+        if self.view is not None:
+            self.view.take_keyboard()
 
     def open_path(self, path: Path, description: FileDescription) -> bool:
         """Opens a trace as a tab; the traces of a folder are the ranks of one."""
@@ -179,10 +173,14 @@ class TracePage(Page):
         view = self.view
         wanted = self.empty if view is None else view
         if self._stack.currentWidget() is not wanted:
+            # A hidden page is left alone: its focus is taken when it is shown.
             self._stack.setCurrentWidget(wanted)
+            if view is not None:
+                view.take_keyboard()
 
     def _show_tabs(self) -> None:
         traces = self.context.traces
+        names = tab_names([path.name for path in traces.paths])
         self.tabs.blockSignals(True)
         while self.tabs.count() > len(traces.paths):
             self.tabs.removeTab(self.tabs.count() - 1)
@@ -190,7 +188,7 @@ class TracePage(Page):
             if place >= self.tabs.count():
                 self.tabs.addTab("")
                 self.tabs.setTabButton(place, QTabBar.ButtonPosition.RightSide, self._close_button())
-            self.tabs.setTabText(place, control_text(printable(path.name) + self._views[path].document.rank_words))
+            self.tabs.setTabText(place, control_text(names[place] + self._views[path].document.rank_words))
             self.tabs.setTabToolTip(place, tip_text(printable(str(path))))
         if traces.shown is not None:
             self.tabs.setCurrentIndex(traces.paths.index(traces.shown))
@@ -205,6 +203,8 @@ class TracePage(Page):
         document.described.connect(lambda facts: self._take_facts(path, facts))
         document.arguments_ready.connect(lambda arguments: self._take_arguments(path, arguments))
         document.failed.connect(self.show_error)
+        for signal in (document.timeline_ready, document.found, view.selection_changed):
+            signal.connect(self.context.actions.refresh)
         view.failed.connect(self.show_error)
         view.selection_changed.connect(lambda: self._selection_changed(path))
         self._stack.addWidget(view)
@@ -252,6 +252,7 @@ class TracePage(Page):
                 self._before = path
         self._show_selection()
         self.subtitle_changed.emit()
+        self.context.actions.refresh()
 
     def _tab_chosen(self, place: int) -> None:
         paths = self.context.traces.paths
@@ -262,6 +263,8 @@ class TracePage(Page):
     def _close_button(self) -> QToolButton:
         button = QToolButton()
         button.setFixedSize(18, 18)
+        # Ctrl+W does the same; a stop for each of twelve tabs would only be in the way of Tab.
+        button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         button.setIconSize(QSize(12, 12))
         button.setIcon(self.context.theme.theme.icon("x", size=12))
         button.setToolTip("Close this trace (Ctrl+W)")
@@ -286,12 +289,20 @@ class TracePage(Page):
         if self.context.traces.shown is not None:
             self.context.traces.remove(self.context.traces.shown)
 
+    def show_neighbour(self, step: int) -> None:
+        """Shows the next tab, or with -1 the one before; round the end."""
+        if self.tabs.count():
+            self.tabs.setCurrentIndex((self.tabs.currentIndex() + step) % self.tabs.count())
+
     # --- the selection
 
     def _take_facts(self, path: Path, facts: SliceFacts) -> None:
+        if self._views[path].step is not None:
+            return
         self._described[path] = facts
         if path == self.context.traces.shown:
             self.trace_inspector.show_slice(facts)
+            self.context.actions.refresh()
 
     def _take_arguments(self, path: Path, arguments: EventArguments) -> None:
         if path == self.context.traces.shown:
@@ -310,6 +321,8 @@ class TracePage(Page):
         facts = None if shown is None else self._described.get(shown)
         if view is None:
             self.trace_inspector.show_nothing()
+        elif view.step is not None:
+            self.trace_inspector.show_step(view.step)
         elif facts is None:
             document = view.document
             self.trace_inspector.show_trace(document.name, document.trace, document.overview, document.part)
@@ -324,8 +337,9 @@ class TracePage(Page):
 
     def _select_step(self) -> None:
         facts, view = self.trace_inspector.facts, self.view
-        if facts is not None and facts.step is not None and view is not None:
-            view.show_part(facts.step.start_ns, facts.step.end_ns)
+        step = self.trace_inspector.step or (None if facts is None else facts.step)
+        if step is not None and view is not None:
+            view.show_part(step.start_ns, step.end_ns)
 
     def _select_slice(self, row: int) -> None:
         if self.view is not None:

@@ -223,10 +223,10 @@ class TimelinePointer:
         ctrl, alt = Qt.KeyboardModifier.ControlModifier.value, Qt.KeyboardModifier.AltModifier.value
         host = self._host
         return {
-            (key.Key_W, 0): lambda: self._zoom_by(ZOOM_PER_NOTCH),
-            (key.Key_S, 0): lambda: self._zoom_by(1 / ZOOM_PER_NOTCH),
-            (key.Key_A, 0): lambda: self._pan_by(-_PAN_SHARE),
-            (key.Key_D, 0): lambda: self._pan_by(_PAN_SHARE),
+            (key.Key_W, 0): lambda: self.zoom_by(1),
+            (key.Key_S, 0): lambda: self.zoom_by(-1),
+            (key.Key_A, 0): lambda: self.pan_by(-1),
+            (key.Key_D, 0): lambda: self.pan_by(1),
             (key.Key_Left, 0): lambda: host.step_selection("left"),
             (key.Key_Right, 0): lambda: host.step_selection("right"),
             (key.Key_Up, 0): lambda: host.step_selection("up"),
@@ -250,16 +250,18 @@ class TimelinePointer:
         )
         return event.key(), (event.modifiers() & mattering).value
 
-    def _zoom_by(self, factor: float) -> None:
+    def zoom_by(self, notches: int) -> None:
+        """Zooms at the pointer, else at the middle; out with a negative number."""
         geometry = self._host.current_geometry()
         centre_ns = (geometry.span.start_ns + geometry.span.end_ns) // 2
         if self._at is not None and self._at.x() >= HEADER_PX:
             centre_ns = geometry.time_at(self._at.x())
-        self._host.state.zoom(centre_ns, factor)
+        self._host.state.zoom(centre_ns, ZOOM_PER_NOTCH**notches)
         self._host.show_changed_span()
 
-    def _pan_by(self, share: float) -> None:
-        self._host.state.pan(round(share * self._host.state.span.length_ns))
+    def pan_by(self, notches: int) -> None:
+        """Moves the visible span, to earlier times with a negative number."""
+        self._host.state.pan(round(notches * _PAN_SHARE * self._host.state.span.length_ns))
         self._host.show_changed_span()
 
     def _reset(self) -> None:

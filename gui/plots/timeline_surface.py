@@ -36,6 +36,14 @@ class TimelineSurface(QWidget):
         if not self._pointer.press_key(event):
             super().keyPressEvent(event)
 
+    def zoom_by_key(self, notches: int) -> None:
+        """Zooms in, or out with a negative number, as W and S do."""
+        self._pointer.zoom_by(notches)
+
+    def pan_by_key(self, notches: int) -> None:
+        """Moves what is seen to later times, or earlier with a negative number, as D and A do."""
+        self._pointer.pan_by(notches)
+
     def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: N802  (Qt's name)
         """Shows the focus if it came by key."""
         by_key = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)

@@ -47,6 +47,16 @@ MOVES = {
     Qt.Key.Key_PageDown: MOST_ROWS - 1,
     Qt.Key.Key_PageUp: 1 - MOST_ROWS,
 }
+OWN_KEYS = frozenset(
+    {
+        *MOVES,
+        Qt.Key.Key_Escape,
+        Qt.Key.Key_Return,
+        Qt.Key.Key_Enter,
+        Qt.Key.Key_Tab,
+        Qt.Key.Key_Backtab,
+    }
+)
 
 Index = QModelIndex | QPersistentModelIndex
 
@@ -254,8 +264,13 @@ class Palette(QFrame):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
         """Keys that move in the list while the field has the keyboard."""
-        if watched is self._field and isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
-            return self._handle_key(Qt.Key(event.key()))
+        if watched is self._field and isinstance(event, QKeyEvent):
+            if event.type() == QEvent.Type.ShortcutOverride and Qt.Key(event.key()) in OWN_KEYS:
+                # A page's own Escape must not take it.
+                event.accept()
+                return True
+            if event.type() == QEvent.Type.KeyPress:
+                return self._handle_key(Qt.Key(event.key()))
         if watched is self._field and event.type() == QEvent.Type.FocusOut:
             self.hide()
         return super().eventFilter(watched, event)

@@ -298,7 +298,7 @@ class ResultTableWidget(QWidget):
     def _fill_export_menu(self) -> None:
         kinds: tuple[TextKind, ...] = ("csv", "json")
         for kind in kinds:
-            self._export_menu.addAction(f"Export as {kind.upper()}", partial(self._ask_export, kind))
+            self._export_menu.addAction(f"Export as {kind.upper()}", partial(self.ask_export, kind))
 
     def menu(self, place: int, column: int) -> QMenu:
         """The context menu of a cell; a place of -1 is beside the rows."""
@@ -349,7 +349,8 @@ class ResultTableWidget(QWidget):
     def _copy_cell(self, place: int, column: int) -> None:
         QGuiApplication.clipboard().setText(self.model.full_text(place, column))
 
-    def _ask_export(self, kind: TextKind) -> None:
+    def ask_export(self, kind: TextKind) -> None:
+        """Asks where the rows should go as a file."""
         table = self.model.table
         if table is None:
             return

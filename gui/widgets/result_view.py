@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QElapsedTimer, QModelIndex, QPoint, Qt, Signal
+from PySide6.QtCore import QElapsedTimer, QEvent, QModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
     QGuiApplication,
@@ -81,6 +81,15 @@ class ResultView(QTableView):
             self._delegate.paint_row(painter, place, top, cells, selected=selected)
         painter.end()
 
+    def event(self, event: QEvent) -> bool:
+        """Keeps the letters of a name that is being typed from the window's shortcuts."""
+        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
+            letters = event.text()
+            if letters and letters.isprintable() and self.is_typing:
+                event.accept()
+                return True
+        return super().event(event)
+
     def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802
         """The filter, copy, and the first and the last row."""
         moves = {Qt.Key.Key_Home: 0, Qt.Key.Key_End: self._rows.rowCount() - 1}
@@ -99,14 +108,19 @@ class ResultView(QTableView):
 
     def keyboardSearch(self, search: str) -> None:  # noqa: N802
         """Goes to the next name that begins with what was typed."""
-        interval_ms = QGuiApplication.styleHints().keyboardInputInterval()
-        again = self._since_typed.isValid() and self._since_typed.elapsed() < interval_ms
+        again = self.is_typing
         self._since_typed.restart()
         self._typed = self._typed + search if again else search
         current = self.currentIndex().row()
         place = self._rows.place_starting(self._typed, max(current, 0) if again else current + 1)
         if place >= 0:
             self._go_to(place)
+
+    @property
+    def is_typing(self) -> bool:
+        """Whether a letter would go on with the name that is being typed."""
+        interval_ms = QGuiApplication.styleHints().keyboardInputInterval()
+        return self._since_typed.isValid() and self._since_typed.elapsed() < interval_ms
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:  # noqa: N802
         """Tells which cell is meant; for the key it is the current one, wherever the pointer is."""

@@ -27,6 +27,15 @@ FIXED_KEYS = (
     ("Open the selected row", "Enter"),
     ("Close the palette or a dialog", "Esc"),
 )
+TIMELINE_KEYS = (
+    ("Select a range", "Drag on the ruler, or Shift+drag"),
+    ("Pan", "Drag, or Ctrl+wheel"),
+    ("Zoom at the pointer", "Wheel"),
+    ("Scroll the lanes", "Shift+wheel"),
+    ("Select a slice", "Click"),
+    ("Zoom to a slice", "Double click"),
+    ("Select the slice beside, above or below", "Arrow keys"),
+)
 
 
 class ShortcutsDialog(QDialog):
@@ -47,9 +56,10 @@ class ShortcutsDialog(QDialog):
             rows = [
                 (spec.text, shortcut_text(spec))
                 for spec in actions.specs
-                if spec.menu == menu and spec.shortcut
+                if spec.menu == menu and shortcut_text(spec)
             ]
             _add_group(grid, menu, rows)
+        _add_group(grid, "On the timeline", TIMELINE_KEYS)
         _add_group(grid, "Everywhere", FIXED_KEYS)
         area = QScrollArea()
         area.setWidgetResizable(True)

@@ -13,6 +13,7 @@ from core.units import format_count
 from gui.plain_text import control_text
 from gui.theme import set_kind
 from gui.traces.document import TableAsk
+from gui.traces.groupings import GROUPINGS
 from gui.widgets.result_table import ResultTableWidget
 from gui.widgets.segmented import Segmented
 
@@ -29,16 +30,6 @@ KERNELS: Final = "kernels"
 LAUNCHES: Final = "launches"
 OPERATORS: Final = "ops"
 QUALITY: Final = "quality"
-GROUPINGS: Final = (
-    ("name", "Name"),
-    ("short_name", "Short name"),
-    ("category", "Category"),
-    ("op", "Operator"),
-    ("module", "Module"),
-    ("stream", "Stream"),
-    ("device", "Device"),
-    ("step", "Step"),
-)
 TABS: Final[tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = (
     ("Kernels", ((KERNELS, "Grouped"), (LAUNCHES, "Per launch"))),
     ("Operators", ((OPERATORS, "By name"), ("ops_by_shape", "By shape"))),
@@ -199,6 +190,8 @@ class TraceTables(QWidget):
         """Asks for the tables of another part of the trace."""
         if selection != self.selection:
             self.selection = selection
+            # The number of kernels is known again when their table is shown.
+            self.set_count(KERNELS, 0)
             self.asked.emit()
 
     def show_answer(self, answer: TableAnswer) -> None:
@@ -206,8 +199,11 @@ class TraceTables(QWidget):
         if answer.ask != self.ask:
             return
         self.table.show_table(answer.table)
-        if answer.ask.table == QUALITY or (answer.ask.table == KERNELS and answer.ask.group_by == "name"):
-            self.set_count(answer.ask.table, len(answer.table))
+        if answer.ask.table == QUALITY:
+            self.set_count(QUALITY, len(answer.table))
+        elif self._place_of(answer.ask.table) == self._place_of(KERNELS):
+            by_name = answer.ask.table == KERNELS and answer.ask.group_by == "name"
+            self.set_count(KERNELS, len(answer.table) if by_name else 0)
 
     def _changed(self) -> None:
         place = self.tabs.currentIndex()

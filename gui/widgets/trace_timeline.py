@@ -81,6 +81,8 @@ class TraceTimeline(QWidget):
             self._view.range_changed.connect(self._range_changed)
             self._layout.replaceWidget(self._waiting, self._view)
             self._waiting.hide()
+            # Only what is shown already can take the keyboard.
+            self._view.show()
         self._set_content()
         self._view.show_span(TimeSpan(laid.first_ns, laid.last_ns))
 
@@ -116,14 +118,14 @@ class TraceTimeline(QWidget):
         for group in closed:
             view.toggle_group(group)
 
-    def select_slices(self, rows: Int32) -> None:
-        """Marks slices: one as the selected one, several with a line each and the longest as the selected."""
+    def select_slices(self, rows: Int32, *, pick: bool = True) -> None:
+        """Marks slices: several with a line each; one, or with ``pick`` the longest, as the selected one."""
         view, document = self._view, self._document
         if view is None or document is None or document.trace is None:
             return
         longest = int(rows[int(np.argmax(document.trace.slices.duration_ns[rows]))]) if len(rows) else None
-        view.select(longest)
-        view.set_highlight(rows if len(rows) > 1 else rows[:0])
+        view.select(longest if pick else None)
+        view.set_highlight(rows if len(rows) > 1 or not pick else rows[:0])
 
     def show_slices(self, rows: Int32, *, zoom: bool = True) -> None:
         """Brings slices into sight; ``zoom`` makes them fill the view."""

@@ -7,22 +7,20 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
-from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QFileDialog, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QLineEdit, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from core.errors import DashboardError
 from core.tables.columns import NO_ROW
 from core.tables.selection import WHOLE, Selection
 from gui.plots.export import save_png
+from gui.widgets.step_words import step_of_row
 from gui.widgets.trace_bar import FiguresStrip, TraceBar
 from gui.widgets.trace_reading import TraceReading
-from gui.widgets.trace_tables import QUALITY, TraceTables
+from gui.widgets.trace_tables import KERNELS, QUALITY, TraceTables
 from gui.widgets.trace_timeline import TraceTimeline
 from gui.widgets.trace_words import without_kernels
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from core.tables.columns import Int32
     from core.tables.result import ResultTable
     from gui.settings import Settings
@@ -31,6 +29,7 @@ if TYPE_CHECKING:
     from gui.traces.answers import Laid, Overview, PartFigures
     from gui.traces.document import Found, TableAnswer, TraceDocument
     from gui.widgets.result_table import RowChosen
+    from gui.widgets.step_words import ShownStep
 
 SEARCH_AFTER_MS: Final = 150
 _SHARES: Final = (45, 55)
@@ -52,11 +51,14 @@ class TraceView(QWidget):
         self, document: TraceDocument, theme: ThemeController, tasks: Tasks, settings: Settings
     ) -> None:
         super().__init__()
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.document = document
         self._hits: Int32 = np.empty(0, np.int32)
         self._hit = -1
         self._quiet = False
         self._selected = False
+        self.step: ShownStep | None = None
+        """The step that is selected in the table of steps."""
         self._wanted_row: int | None = None
         self._wanted_note: int | None = None
         self.reading = TraceReading(document.name)
@@ -100,14 +102,14 @@ class TraceView(QWidget):
         document.state_changed.connect(self._state_changed)
         document.progressed.connect(self.reading.show_progress)
         document.table_ready.connect(self._show_answer)
-        document.figures_ready.connect(self._show_figures)
         document.timeline_ready.connect(self._show_timeline)
         document.overview_ready.connect(self._show_overview)
+        document.figures_ready.connect(self._show_figures)
         document.found.connect(self._show_found)
         document.described.connect(self.timeline.show_flow)
         menu = table.bar.export.menu()
         if menu is not None:
-            menu.addAction("Export the timeline as PNG", self._ask_picture)
+            menu.addAction("Export the timeline as PNG", self.ask_picture)
         table.failed.connect(self.failed)
         self.tables.asked.connect(lambda: document.ask_table(self.tables.ask))
         table.selected.connect(self._row_selected)
@@ -123,13 +125,6 @@ class TraceView(QWidget):
         self.strip.problem_chosen.connect(self._show_problem)
         self.timeline.slice_selected.connect(self._slice_selected)
         self.timeline.range_selected.connect(self.set_range)
-        for keys, call in (
-            ("F3", lambda: self.go_to_hit(1)),
-            ("Shift+F3", lambda: self.go_to_hit(-1)),
-            ("Escape", self.clear_one),
-            ("/", self.tables.table.focus_filter),
-        ):
-            _shortcut(self, keys, call)
 
     @property
     def selection(self) -> Selection:
@@ -150,7 +145,10 @@ class TraceView(QWidget):
     def _opened(self) -> None:
         trace = self.document.trace
         assert trace is not None
+        takes = self._may_take_keyboard()
         self._stack.setCurrentWidget(self._content)
+        if takes:
+            self.take_keyboard()
         self.strip.show_text("Looking at the whole trace")
         self.tables.set_tables(self.document.tables, has_kernels=bool(len(trace.device_work)))
 
@@ -159,7 +157,8 @@ class TraceView(QWidget):
 
     def _begin_arranging(self) -> None:
         # A row that stays selected in another answer is no choice of the user's if a slice is.
-        self._quiet = self._wanted_row is not None or self._wanted_note is not None
+        chosen = (self._wanted_row, self._wanted_note, self.step)
+        self._quiet = any(each is not None for each in chosen)
 
     def _end_arranging(self) -> None:
         table = self.tables.table.model.table
@@ -174,32 +173,48 @@ class TraceView(QWidget):
         self.timeline.show_document(self.document, laid)
         self.bar.set_groups([group.name for group in laid.index.groups])
         self.timeline.show_range(self.selection)
+        if self.window().focusWidget() is self:
+            self.take_keyboard()
+
+    def take_keyboard(self) -> None:
+        """Gives the keys to the timeline, once it is there; before that nothing takes letters."""
+        if self.isVisible():
+            (self.timeline.view or self).setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _may_take_keyboard(self) -> bool:
+        """Whether nobody writes somewhere else, as in the palette."""
+        now = self.window().focusWidget()
+        return now is None or not now.isVisible() or self.isAncestorOf(now) or not isinstance(now, QLineEdit)
 
     def _show_overview(self, overview: Overview) -> None:
         self.strip.show_overview(overview)
+        self.strip.show_part(self.document.part, overview)
         self.bar.set_steps(overview.steps)
         self.bar.show_part(self.selection)
         self.timeline.set_steps(overview.steps)
         self.tables.set_count(QUALITY, len(overview.problems))
         if without_kernels(overview):
             self.strip.setToolTip("Operators are shown in the place of kernels.")
-        self.strip.show_part(self.document.part, overview)
+        self.selection_changed.emit()
+
+    def _show_figures(self, part: PartFigures | None) -> None:
+        self.strip.show_part(part, self.document.overview)
         self.selection_changed.emit()
 
     # --- selecting
 
     def _row_selected(self, chosen: RowChosen) -> None:
-        """A row of the table is selected: so are its slices, and the longest of them is described."""
+        """A row is selected: so are its slices, and the longest of them, or the step, is described."""
         if self._quiet:
             return
-    def _show_figures(self, part: PartFigures | None) -> None:
-        self.strip.show_part(part, self.document.overview)
-        self.selection_changed.emit()
-
         rows = chosen.table.rows_of(chosen.row)
         self._wanted_row = None
-        self._selected = bool(len(rows))
-        self.timeline.select_slices(rows)
+        self.step = step_of_row(chosen.table, chosen.row)
+        self._selected = bool(len(rows)) and self.step is None
+        self.timeline.select_slices(rows, pick=self.step is None)
+        if self.step is not None:
+            self.selection_changed.emit()
+            return
         if len(rows):
             self.document.describe(self._longest(rows))
 
@@ -215,7 +230,7 @@ class TraceView(QWidget):
 
     def _slice_selected(self, row: int) -> None:
         """A slice of the timeline is selected; NO_ROW: none is."""
-        self._selected = row != NO_ROW
+        self._selected, self.step = row != NO_ROW, None
         if row == NO_ROW:
             self._wanted_row = None
             self._select_quietly(None)
@@ -228,7 +243,7 @@ class TraceView(QWidget):
     def select_slice(self, row: int) -> None:
         """Selects one slice everywhere and brings it into sight."""
         self._wanted_row = row
-        self._selected = True
+        self._selected, self.step = True, None
         self.timeline.select_slices(np.array([row], np.int32))
         self.timeline.show_slices(np.array([row], np.int32), zoom=False)
         self.document.describe(row)
@@ -256,11 +271,22 @@ class TraceView(QWidget):
         finally:
             self._quiet = False
 
+    def group_kernels(self, group_by: str) -> None:
+        """Shows the kernels, grouped by one of ``GROUPINGS``."""
+        self.tables.grouping.setCurrentIndex(self.tables.grouping.findData(group_by))
+        self.tables.show_table(KERNELS)
+
+    def choose_step(self) -> None:
+        """Opens the list of steps."""
+        self.bar.steps.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.bar.steps.showPopup()
+
     def set_range(self, selection: Selection) -> None:
         """Limits every table to a part of the trace."""
         self.tables.set_selection(selection)
         self.bar.show_part(selection)
         self.timeline.show_range(selection)
+        self.document.ask_figures(selection)
         self.selection_changed.emit()
 
     def show_part(self, start_ns: int, end_ns: int) -> None:
@@ -277,7 +303,6 @@ class TraceView(QWidget):
         """Whether a slice or a row of slices is selected."""
         return self._selected
 
-        self.document.ask_figures(selection)
     def clear_one(self) -> None:
         """Escape: takes the range away, else the selection."""
         if self.selection != WHOLE:
@@ -303,7 +328,8 @@ class TraceView(QWidget):
 
     # --- export
 
-    def _ask_picture(self) -> None:
+    def ask_picture(self) -> None:
+        """Asks where the picture of the timeline should go."""
         dialog = QFileDialog(self, "Export the timeline")
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
@@ -355,9 +381,3 @@ def row_holding(table: ResultTable, slice_row: int) -> int | None:
     if not len(places):
         return None
     return int(np.searchsorted(table.member_ends, places[0], side="right"))
-
-
-def _shortcut(owner: QWidget, keys: str, call: Callable[[], object]) -> None:
-    """A key of the whole window while the owner can be seen, wherever the focus is."""
-    shortcut = QShortcut(QKeySequence(keys), owner)
-    shortcut.activated.connect(call)

@@ -14,6 +14,7 @@ from PySide6.QtTest import QTest
 from core.files import SAMPLE_TRACE
 from core.runs.snapshot import Capture
 from core.tables.selection import WHOLE, Selection
+from gui.widgets.step_words import PARTS, shares_pct
 from gui.widgets.trace_tables import tabs_of
 from tests.helpers.traces import annotation, call, kernel, op
 
@@ -187,6 +188,71 @@ def test_the_figures_are_those_of_the_selected_part_and_say_of_which(
     assert inspector.figures_title == "Whole trace"
 
 
+def test_a_row_of_the_steps_shows_what_the_step_went_to_and_leads_to_it(
+    qtbot: QtBot, window: MainWindow, open_trace: Callable[[Path], TraceView], steps_file: Path
+) -> None:
+    view = open_trace(steps_file)
+    view.tables.show_table("steps")
+    wait_for_table(qtbot, view, "steps")
+    view.tables.table.select_rows([column(view, "step").index(4)])
+    inspector = page_of(window).trace_inspector
+    assert inspector.head.text == "Step 4"
+    assert inspector.facts is None
+    shown = pairs(window, "parts")
+    assert shown["Duration"] == "100.0 µs"
+    assert shown["Compute"] == "30.00 µs, 30.0 %"
+    assert (shown["Kernels"], shown["Busy"]) == ("2", "30.00 µs, 30.0 %")
+    parts = [words for _, words in PARTS]
+    assert sum(float(shown[each].split(", ")[1].split()[0]) for each in parts) == pytest.approx(100)
+    assert view.timeline.view is not None
+    assert view.timeline.view.selection is None
+    inspector.step_asked.emit()
+    assert view.selection == Selection(100_000, 200_000)
+    assert inspector.head.text == "Step 4"
+    view.clear_range()
+    view.clear_one()
+    assert inspector.head.text.startswith("Trace")
+
+
+def test_shares_of_a_step_add_up_whatever_they_are_rounded_from() -> None:
+    assert shares_pct([1, 1, 1]) == [33.4, 33.3, 33.3]
+    assert shares_pct([0, 0]) == [0.0, 0.0]
+    assert sum(shares_pct([7, 11, 13, 17, 19, 23, 29])) == pytest.approx(100)
+
+
+def test_the_search_comes_to_device_work_first_and_to_python_last(
+    qtbot: QtBot, open_trace: Callable[[Path], TraceView], tmp_path: Path
+) -> None:
+    frame = {"ph": "X", "cat": "python_function", "name": "softmax", "pid": 1, "tid": 1, "ts": 0, "dur": 90}
+    view = open_trace(
+        write_trace(
+            tmp_path / "search.json",
+            frame,
+            call("softmax_call", 5, 1, 9),
+            op("aten::softmax", 10, 20),
+            kernel("softmax_b", 50, 5),
+            kernel("softmax_a", 40, 5),
+        )
+    )
+    view.bar.field.setText("softmax")
+    qtbot.waitUntil(lambda: view.hits == 5, timeout=LIMIT_MS)
+    trace = view.document.trace
+    assert trace is not None
+    names = [trace.strings[int(trace.slices.name_id[row])] for row in view._hits.tolist()]
+    assert names == ["softmax_a", "softmax_b", "aten::softmax", "softmax_call", "softmax"]
+
+
+def test_the_number_of_kernels_goes_when_they_are_grouped_otherwise(
+    qtbot: QtBot, open_trace: Callable[[Path], TraceView], steps_file: Path
+) -> None:
+    view = open_trace(steps_file)
+    assert view.tables.tabs.tabText(0) == "Kernels  2"
+    view.tables.grouping.setCurrentIndex(view.tables.grouping.findData("device"))
+    qtbot.waitUntil(lambda: view.tables.tabs.tabText(0) == "Kernels", timeout=LIMIT_MS)
+    view.tables.grouping.setCurrentIndex(view.tables.grouping.findData("name"))
+    qtbot.waitUntil(lambda: view.tables.tabs.tabText(0) == "Kernels  2", timeout=LIMIT_MS)
+
+
 def test_selecting_a_row_selects_its_slices_and_describes_the_longest(
     qtbot: QtBot, window: MainWindow, open_trace: Callable[[Path], TraceView], steps_file: Path
 ) -> None:
@@ -210,7 +276,8 @@ def test_selecting_a_row_selects_its_slices_and_describes_the_longest(
         "Input 1": "[4, 8] float",
         "Input 2": "[8, 2] float",
     }
-    assert pairs(window, "same")["This one"] == "1 of 2"
+    assert pairs(window, "same")["This one"] == "longest of 2"
+    assert pairs(window, "same")["Share of kernel time"] == "83.3 %"
     assert pairs(window, "same")["Sum"] == "50.00 µs"
     assert pairs(window, "step") == {"Step": "3", "Offset in it": "40.00 µs", "Step takes": "100.0 µs"}
 
@@ -283,8 +350,8 @@ def test_the_filter_searches_the_whole_trace_and_f3_goes_through_the_hits(
     view = open_trace(steps_file)
     view.bar.field.setText("GEMM")
     qtbot.waitUntil(lambda: view.hits == 2, timeout=LIMIT_MS)
-    assert view.bar.hits.text() == "2 slices"
-    assert view.tables.table.bar.count.text() == "1 of 2"
+    assert view.bar.hits.text() == "Timeline: 2 slices"
+    assert view.tables.table.bar.count.text() == "1 of 2 rows"
     starts = []
     for step in (1, 1, 1, -1):
         view.go_to_hit(step)
@@ -292,9 +359,9 @@ def test_the_filter_searches_the_whole_trace_and_f3_goes_through_the_hits(
         assert view.timeline.view.selection is not None
         starts.append(view.timeline.view.selection.start_ns)
     assert starts == [40_000, 155_000, 40_000, 155_000]
-    assert view.bar.hits.text() == "2 of 2 slices"
+    assert view.bar.hits.text() == "Timeline: 2 of 2 slices"
     view.bar.field.setText("nothing of that name")
-    qtbot.waitUntil(lambda: view.bar.hits.text() == "0 slices", timeout=LIMIT_MS)
+    qtbot.waitUntil(lambda: view.bar.hits.text() == "Timeline: 0 slices", timeout=LIMIT_MS)
     view.bar.field.clear()
     qtbot.waitUntil(view.bar.hits.isHidden, timeout=LIMIT_MS)
 
@@ -309,7 +376,7 @@ def test_several_traces_are_tabs(
     assert page._tab_bar.isHidden()
     view = open_trace(second)
     assert not page._tab_bar.isHidden()
-    assert [page.tabs.tabText(place) for place in range(page.tabs.count())] == ["first.json", "second.json"]
+    assert [page.tabs.tabText(place) for place in range(page.tabs.count())] == ["first", "second"]
     assert column(view, "name") == ["other"]
     page.tabs.setCurrentIndex(0)
     assert page.view is not None
