@@ -13,6 +13,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 COMMAND: Final = "_prepare"
 _STAMP: Final = "prepared"
 _POLL_S: Final = 0.1
+_child_runs = threading.Lock()
 
 
 def prepare_core() -> None:
@@ -52,8 +54,28 @@ def prepare_in_child(check: Callable[[], None]) -> None:
     Args:
         check: Called now and then; what it raises ends the child.
     """
-    if is_prepared():
-        return
+    with _child_runs:
+        if not is_prepared():
+            _run_child(check)
+
+
+def is_child_running() -> bool:
+    """Whether this process waits for the child now; what it compiles need not be compiled here too."""
+    return _child_runs.locked()
+
+
+def wait_for_child(check: Callable[[], None]) -> None:
+    """Waits until the child has ended, if there is one.
+
+    Args:
+        check: Called now and then; what it raises ends the waiting.
+    """
+    while is_child_running():
+        check()
+        time.sleep(_POLL_S)
+
+
+def _run_child(check: Callable[[], None]) -> None:
     child = subprocess.Popen(
         [sys.executable, os.fspath(MAIN), COMMAND],
         stdin=subprocess.DEVNULL,

@@ -7,6 +7,7 @@ the pages. Opening, dropping, asking, starting and leaving are in ``gui.shell``.
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QByteArray, QPoint, QSize, Qt, QTimer, QUrl
@@ -54,7 +55,6 @@ from gui.window_actions import window_actions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from core.files import FileDescription
     from core.hardware.readings import GpuInfo
@@ -231,6 +231,7 @@ class MainWindow(QMainWindow):
         page.tab_text_changed.connect(lambda index, text: self._rename_tab(page, index, text))
         page.docks_changed.connect(self._show_docks)
         page.status_changed.connect(self._show_selection)
+        page.told.connect(self.status.show_words)
         return page
 
     def _show_docks(self) -> None:
@@ -350,11 +351,17 @@ class MainWindow(QMainWindow):
 
     def ask_for_file(self) -> None:
         """Lets the user choose files."""
-        ask_for_paths(self, "Open file", self.opener.open)
+        ask_for_paths(self, "Open file", self.opener.open, start=self._last_folder())
 
     def ask_for_folder(self) -> None:
         """Lets the user choose the folder of a run."""
-        ask_for_paths(self, "Open folder", self.opener.open, folder=self.context.store.root)
+        start = self._last_folder() or self.context.store.root
+        ask_for_paths(self, "Open folder", self.opener.open, start=start, folders=True)
+
+    def _last_folder(self) -> Path | None:
+        """Where the last opened file lies; Qt takes the nearest folder that is still there."""
+        files = self.context.settings.recent_files
+        return Path(files[0].path).parent if files else None
 
     def _open_described(self, path: Path, description: FileDescription) -> None:
         if description.kind == "run" and path.name == MANIFEST_NAME:

@@ -35,6 +35,7 @@ class Page(QWidget):
         tab_text_changed: (index into ``dock_tabs()``, new title).
         docks_changed: ``wants_docks()`` gives something else now.
         status_changed: ``selection_words()`` gives something else now.
+        told: A few words on what was done, for the status bar.
     """
 
     NAME: ClassVar[str]
@@ -45,6 +46,7 @@ class Page(QWidget):
     tab_text_changed = Signal(int, str)
     docks_changed = Signal()
     status_changed = Signal()
+    told = Signal(str)
 
     def __init__(self, context: PageContext) -> None:
         super().__init__()

@@ -206,6 +206,7 @@ class TracePage(Page):
         for signal in (document.timeline_ready, document.found, view.selection_changed):
             signal.connect(self.context.actions.refresh)
         view.failed.connect(self.show_error)
+        view.told.connect(self.told)
         view.selection_changed.connect(lambda: self._selection_changed(path))
         self._stack.addWidget(view)
         return view

@@ -21,7 +21,12 @@ PACKAGES = ("PySide6-Essentials", "pyqtgraph", "numpy", "msgspec", "torch")
 
 
 def ask_for_paths(
-    parent: QWidget, title: str, take: Callable[[list[Path]], None], *, folder: Path | None = None
+    parent: QWidget,
+    title: str,
+    take: Callable[[list[Path]], None],
+    *,
+    start: Path | None = None,
+    folders: bool = False,
 ) -> QFileDialog:
     """Lets the user choose files, or one folder.
 
@@ -29,16 +34,18 @@ def ask_for_paths(
         parent: The window.
         title: Of the dialog.
         take: Gets what was chosen.
-        folder: Where to start choosing a folder; None to choose files.
+        start: Where to start; None leaves it to the desktop.
+        folders: Whether one folder is chosen instead of files.
     """
     dialog = QFileDialog(parent, title)
     dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    if folder is None:
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
-    else:
+    if folders:
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         dialog.setOption(QFileDialog.Option.ShowDirsOnly)
-        dialog.setDirectory(str(folder))
+    else:
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
+    if start is not None:
+        dialog.setDirectory(str(start))
     dialog.filesSelected.connect(lambda names: take([Path(name) for name in names]))
     dialog.open()
     return dialog

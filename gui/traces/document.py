@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 from PySide6.QtCore import QObject, Signal
 
 from core.files import printable
+from core.prepare import is_child_running, wait_for_child
 from core.tables.selection import WHOLE, Selection
 from core.tables.trace import DEVICE_KINDS
 from core.units import format_count
@@ -37,6 +38,7 @@ T = TypeVar("T")
 DocumentState = Literal["waiting", "reading", "open", "cancelled", "refused"]
 
 _MEGA: Final = 1_000_000
+COMPILING: Final = "Compiling the trace reader, once after an update"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +70,14 @@ class ReadProgress:
 
     read_bytes: int
     total_bytes: int
+    waits_for: str = ""
+    """What has to be done before, in words."""
 
     @property
     def words(self) -> str:
         """Such as "312 of 1,003 MB"."""
+        if self.waits_for or not self.total_bytes:
+            return self.waits_for
         if self.total_bytes < _MEGA:
             return f"{self.read_bytes // 1000:,} of {max(self.total_bytes // 1000, 1):,} kB"
         return f"{self.read_bytes // _MEGA:,} of {self.total_bytes // _MEGA:,} MB"
@@ -98,7 +104,7 @@ class Found:
 
     Attributes:
         words: What was looked for.
-        rows: (n,) int32 of ``SliceTable``, by start.
+        rows: (n,) int32 of ``SliceTable``, device work first, Python frames last; in each by start.
     """
 
     words: str
@@ -173,6 +179,9 @@ class TraceDocument(QObject):
                 state = ReadProgress(read_bytes, total_bytes)
                 progress.report(read_bytes, total_bytes, state.words)
 
+            if is_child_running():
+                progress.report(0, 0, COMPILING)
+                wait_for_child(progress.check)
             return answers.open_trace(path, files, report)
 
         self._set_state("reading")
@@ -192,8 +201,8 @@ class TraceDocument(QObject):
     def _tell_progress(self) -> None:
         for task in self._tasks.shown:
             if task.key == f"{self._key} read":
-                done, total, _ = task.progress.state
-                self.progressed.emit(ReadProgress(int(done), int(total or 0)))
+                done, total, text = task.progress.state
+                self.progressed.emit(ReadProgress(int(done), int(total or 0), "" if total else text))
 
     def _opened(self, read: ReadTrace) -> None:
         self._read, self._index, self.tables = read, read.index, read.tables

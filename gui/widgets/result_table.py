@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QFileDialog, QMenu, QStackedWidget, QTableView, QV
 
 from core.errors import DashboardError
 from core.export import write_csv, write_json
-from core.files import write_atomic
+from core.files import printable, write_atomic
 from core.tables.columns import Int32
 from core.units import format_count
 from gui.models.result_model import LARGE_ROWS, ResultModel
@@ -84,15 +84,19 @@ class ResultTableWidget(QWidget):
         selected: ``RowChosen``: the current row has changed.
         activated: ``RowChosen``: Enter or a double click.
         failed: The ``DashboardError`` of an export or a copy.
+        told: A few words on what was copied or written.
     """
 
     selected = Signal(object)
     activated = Signal(object)
     failed = Signal(object)
+    told = Signal(str)
 
     def __init__(self, theme: ThemeController, tasks: Tasks, settings: Settings) -> None:
         super().__init__()
         self._tasks = tasks
+        self.file_stem = ""
+        """What names of exported files begin with."""
         self._settled: ResultTable | None = None
         self._kept = _Kept(None, np.empty(0, np.int32), -1, ())
         self.model = ResultModel(tasks, self)
@@ -336,15 +340,19 @@ class ResultTableWidget(QWidget):
         rows = chosen if len(chosen) else self.model.rows
         keys = self.columns.visible_keys()
         if len(rows) < LARGE_ROWS // 10:
-            QGuiApplication.clipboard().setText(_text(table, rows, keys, kind, None))
+            self._take_copy(_text(table, rows, keys, kind, None), len(rows))
             return
         self._tasks.start(
             title=f"Copying {format_count(len(rows))} rows",
             work=lambda progress: _text(table, rows, keys, kind, progress),
-            done=QGuiApplication.clipboard().setText,
+            done=lambda text: self._take_copy(text, len(rows)),
             failed=self.failed.emit,
             key="copy rows",
         )
+
+    def _take_copy(self, text: str, count: int) -> None:
+        QGuiApplication.clipboard().setText(text)
+        self.told.emit(f"{format_count(count)} {'row' if count == 1 else 'rows'} copied")
 
     def _copy_cell(self, place: int, column: int) -> None:
         QGuiApplication.clipboard().setText(self.model.full_text(place, column))
@@ -359,7 +367,7 @@ class ResultTableWidget(QWidget):
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setNameFilter(f"{kind.upper()} (*.{kind})")
         dialog.setDefaultSuffix(kind)
-        dialog.selectFile(f"{table.name}.{kind}")
+        dialog.selectFile("-".join(part for part in (self.file_stem, f"{table.name}.{kind}") if part))
         dialog.fileSelected.connect(lambda name: self.export(Path(name), kind))
         dialog.open()
 
@@ -372,7 +380,7 @@ class ResultTableWidget(QWidget):
         self._tasks.start(
             title=f"Writing {path.name}",
             work=lambda progress: _write(path, table, rows, keys, kind, progress),
-            done=lambda _: None,
+            done=lambda _: self.told.emit(f"{printable(path.name)} written"),
             failed=self.failed.emit,
             key=f"write {path}",
         )

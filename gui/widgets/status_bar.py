@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gui.theme import Theme, ThemeController
 
 SHOWN_AFTER_MS = 300
+WORDS_STAY_MS = 6000
 DOT_PX = 7
 LEVEL_ICONS = {"none": "check-circle", "info": "info", "warn": "warning", "error": "warning-octagon"}
 
@@ -156,6 +157,14 @@ class StatusBar(QStatusBar):
         layout.addWidget(self._ranks_part)
         layout.addWidget(_after_divider(self._devices))
         layout.addWidget(self._build_selection())
+        self._words = plain_label()
+        self._words_part = _after_divider(self._words)
+        self._words_part.hide()
+        self._words_timer = QTimer(self)
+        self._words_timer.setSingleShot(True)
+        self._words_timer.setInterval(WORDS_STAY_MS)
+        self._words_timer.timeout.connect(self._words_part.hide)
+        layout.addWidget(self._words_part)
         layout.addStretch(1)
         layout.addWidget(TaskStrip(theme, tasks))
         layout.addWidget(self._problems)
@@ -198,6 +207,17 @@ class StatusBar(QStatusBar):
     def texts(self) -> tuple[str, str, str, str]:
         """Job, ranks, devices and problems as they stand."""
         return self._job.full_text, self._ranks.text(), self._devices.full_text, self._problems.text()
+
+    def show_words(self, text: str) -> None:
+        """Says for a few seconds what was done."""
+        self._words.setText(text)
+        self._words_part.show()
+        self._words_timer.start()
+
+    @property
+    def words(self) -> str:
+        """What is said of what was done; "" when that was some time ago."""
+        return "" if self._words_part.isHidden() else self._words.text()
 
     def set_job(self, text: str, level: str, *, running: bool) -> None:
         """Says what the job does; a dot for one that lives, an icon otherwise."""

@@ -54,7 +54,7 @@ class TraceReading(QWidget):
 
     def show_progress(self, progress: ReadProgress) -> None:
         """Shows how far the reading is."""
-        self._how_far.setText(progress.words if progress.total_bytes else "")
+        self._how_far.setText(progress.words)
         if progress.total_bytes:
             self._bar.setRange(0, _PARTS)
             self._bar.setValue(_PARTS * progress.read_bytes // progress.total_bytes)

@@ -10,9 +10,11 @@ from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
 from PySide6.QtWidgets import QFileDialog, QLineEdit, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from core.errors import DashboardError
+from core.files import printable
 from core.tables.columns import NO_ROW
 from core.tables.selection import WHOLE, Selection
 from gui.plots.export import save_png
+from gui.widgets.document_tabs import trace_stem
 from gui.widgets.step_words import step_of_row
 from gui.widgets.trace_bar import FiguresStrip, TraceBar
 from gui.widgets.trace_reading import TraceReading
@@ -42,10 +44,12 @@ class TraceView(QWidget):
     Signals:
         selection_changed: Another slice is selected, or none; or another range.
         failed: The ``DashboardError`` of an export.
+        told: A few words on what was copied or written.
     """
 
     selection_changed = Signal()
     failed = Signal(object)
+    told = Signal(str)
 
     def __init__(
         self, document: TraceDocument, theme: ThemeController, tasks: Tasks, settings: Settings
@@ -111,6 +115,8 @@ class TraceView(QWidget):
         if menu is not None:
             menu.addAction("Export the timeline as PNG", self.ask_picture)
         table.failed.connect(self.failed)
+        table.told.connect(self.told)
+        table.file_stem = trace_stem(document.name)
         self.tables.asked.connect(lambda: document.ask_table(self.tables.ask))
         table.selected.connect(self._row_selected)
         table.model.modelAboutToBeReset.connect(self._begin_arranging)
@@ -335,7 +341,7 @@ class TraceView(QWidget):
         dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
         dialog.setNameFilter("PNG (*.png)")
         dialog.setDefaultSuffix("png")
-        dialog.selectFile("timeline.png")
+        dialog.selectFile(f"{trace_stem(self.document.name)}-timeline.png")
         dialog.fileSelected.connect(lambda name: self.export_picture(Path(name)))
         dialog.open()
 
@@ -345,6 +351,8 @@ class TraceView(QWidget):
             save_png(self.timeline, path)
         except DashboardError as error:
             self.failed.emit(error)
+        else:
+            self.told.emit(f"{printable(path.name)} written")
 
     # --- search
 

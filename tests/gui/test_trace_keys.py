@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QToolButton
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QToolButton
 
+from core import prepare
 from gui.shell.palette_entries import palette_entries
 from gui.widgets.document_tabs import LEAST_PX, tab_names
 from gui.widgets.palette import find_entries
@@ -235,3 +236,46 @@ def test_f3_and_slash_work_in_the_whole_page(qtbot: QtBot, window: MainWindow, v
     qtbot.waitUntil(lambda: view.hits == 1, timeout=LIMIT_MS)
     press(Qt.Key.Key_F3)
     assert view.has_selected_slice
+
+
+def test_copies_and_exports_are_told(
+    qtbot: QtBot, window: MainWindow, view: TraceView, tmp_path: Path
+) -> None:
+    table = view.tables.table
+    table.copy_rows("tsv")
+    assert window.status.words == "3 rows copied"
+    table.select_rows([0])
+    table.copy_rows("csv")
+    assert window.status.words == "1 row copied"
+    table.export(tmp_path / "kernels.csv", "csv")
+    qtbot.waitUntil(lambda: window.status.words == "kernels.csv written", timeout=LIMIT_MS)
+    view.export_picture(tmp_path / "t.png")
+    assert window.status.words == "t.png written"
+
+
+def test_an_export_is_named_after_trace_and_table_and_opening_begins_there(
+    window: MainWindow, view: TraceView, tmp_path: Path
+) -> None:
+    view.tables.table.ask_export("csv")
+    dialog = view.findChild(QFileDialog)
+    assert dialog is not None
+    assert dialog.selectedFiles()[0].endswith("/one-kernels.csv")
+    dialog.reject()
+    window.ask_for_file()
+    opening = [each for each in window.findChildren(QFileDialog) if each.windowTitle() == "Open file"]
+    assert opening[0].directory().absolutePath() == str(tmp_path)
+    opening[0].reject()
+
+
+def test_a_trace_waits_for_the_child_that_compiles_and_says_so(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path
+) -> None:
+    with prepare._child_runs:
+        window.context.traces.add(write_trace(tmp_path / "t.json", "gemm"))
+        window.navigate("trace")
+        view = page_of(window).view
+        assert view is not None
+        said = "Reading t.json, Compiling the trace reader, once after an update"
+        qtbot.waitUntil(lambda: view.reading.text == said, timeout=LIMIT_MS)
+        assert view.document.state == "reading"
+    qtbot.waitUntil(lambda: view.document.state == "open", timeout=LIMIT_MS)
