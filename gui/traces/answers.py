@@ -53,7 +53,7 @@ class Overview:
         steps: By start.
         problems: Of the reader and of the analyses.
         outside_ns: Sum of the kernels outside any step.
-        devices: How many devices worked.
+        devices: How many devices worked; number 0 of two ranks on two hosts are two.
     """
 
     totals: Totals
@@ -205,7 +205,7 @@ def overview_of(index: TraceIndex) -> Overview:
         ),
         problems=(*trace.problems, *judge(index)),
         outside_ns=int(np.maximum(trace.slices.duration_ns[outside], 0).sum()) if len(steps) else 0,
-        devices=len(np.unique(trace.device_work.device)),
+        devices=len(np.unique(trace.tracks.process_id[trace.slices.track[rows]])),
     )
 
 

@@ -477,8 +477,8 @@ def write_rank(folder: Path, rank: int, late_us: int, name: str = "") -> Path:
     folder.mkdir(exist_ok=True)
     return write_trace(
         folder / f"{name or f'rank{rank}'}.json",
-        kernel("ncclDevKernel_AllReduce", 100 + late_us, 50 - late_us, device=rank),
-        kernel(f"own_{rank}", 10, 20, device=rank, custom=f"of rank {rank}"),
+        kernel("ncclDevKernel_AllReduce", 100 + late_us, 50 - late_us),
+        kernel(f"own_{rank}", 10, 20, custom=f"of rank {rank}"),
         distributedInfo={"backend": "nccl", "rank": rank, "world_size": 2},
         baseTimeNanoseconds=10**18,
     )
@@ -501,6 +501,9 @@ def test_a_folder_of_ranks_is_one_trace(
     assert laid is not None
     assert [group.name.split(",")[0] for group in laid.index.groups] == ["Rank 0", "Rank 1"]
     assert window.context.settings.recent_files[0].path == str(folder)
+    # Each rank has a device 0 of its own.
+    assert view.document.overview is not None
+    assert view.document.overview.devices == 2
     view.tables.show_table("arrivals")
     wait_for_table(qtbot, view, "arrivals")
     assert column(view, "last_rank") == [1]
