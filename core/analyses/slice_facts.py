@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -19,8 +19,12 @@ from core.tables.trace import DEVICE_KINDS, SliceKind
 
 if TYPE_CHECKING:
     from core.analyses.index import TraceIndex
-    from core.tables.columns import Int32, Int64
+    from core.tables.columns import Bool, Int32, Int64
     from core.tables.trace import Trace
+
+
+_SHARED_KINDS: Final = (*DEVICE_KINDS, SliceKind.OP, SliceKind.RUNTIME)
+"""Kinds whose slices do not lie in each other, operators inside operators apart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,11 +71,14 @@ class SameName:
         rows: (calls,) int32, by start.
         position: Which of them, from 1, this one is.
         sum_ns: Of the possible durations; min, mean and max are None if there are none.
-        share_pct: Of the summed time of all slices of its kind; None if that is 0.
+        is_longest: Whether it is the first of the longest, and another is shorter.
+        share_pct: Of the summed time of all slices of its kind, of operators of the outermost ones; None if
+            that is 0, and where slices of this name or kind lie in each other, so that shares do not add up.
     """
 
     rows: Int32
     position: int
+    is_longest: bool
     sum_ns: int
     share_pct: float | None
     min_ns: int | None
@@ -161,7 +168,7 @@ def describe_slice(index: TraceIndex, row: int) -> SliceFacts:
         launch=None if place is None else _launch_shape(trace, place),
         collective=_collective(trace, row),
         caller=_host_caller(index, row) if place is None else _device_caller(index, place),
-        same=_same_name(trace, row),
+        same=_same_name(index, row),
         step=_step_of(index, row, place),
         source_offset=int(slices.source_offset[row]),
     )
@@ -275,24 +282,48 @@ def _json_list(trace: Trace, text_id: int) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _same_name(trace: Trace, row: int) -> SameName:
-    slices = trace.slices
+def _same_name(index: TraceIndex, row: int) -> SameName:
+    slices = index.trace.slices
     kind = slices.kind == slices.kind[row]
     rows = np.flatnonzero(kind & (slices.name_id == slices.name_id[row])).astype(np.int32)
     rows = rows[np.argsort(slices.start_ns[rows], kind="stable")]
     length_ns = slices.duration_ns[rows]
     possible = length_ns[length_ns >= 0]
-    everything_ns = exact_sum(np.maximum(slices.duration_ns[kind], 0))
     sum_ns = exact_sum(possible)
+    everything_ns = _base_ns(index, SliceKind(int(slices.kind[row])), rows)
+    longest = rows[np.argmax(length_ns)]
     return SameName(
         rows=rows,
         position=int(np.flatnonzero(rows == row)[0]) + 1,
         sum_ns=sum_ns,
+        is_longest=bool(longest == row and len(possible) > 1 and possible.min() < possible.max()),
         share_pct=100 * sum_ns / everything_ns if everything_ns else None,
         min_ns=int(possible.min()) if len(possible) else None,
         mean_ns=sum_ns / len(possible) if len(possible) else None,
         max_ns=int(possible.max()) if len(possible) else None,
     )
+
+
+def _base_ns(index: TraceIndex, kind: SliceKind, rows: Int32) -> int:
+    """Returns what the time of some slices of a kind can be a share of, 0 if of nothing."""
+    slices = index.trace.slices
+    if kind not in _SHARED_KINDS:
+        return 0
+    chosen = np.flatnonzero(slices.kind == kind)
+    if kind == SliceKind.OP:
+        if _lie_in_operators(index, rows).any():
+            return 0
+        chosen = chosen[~_lie_in_operators(index, chosen)]
+    return exact_sum(np.maximum(slices.duration_ns[chosen], 0))
+
+
+def _lie_in_operators(index: TraceIndex, rows: Int32 | Int64) -> Bool:
+    """Returns (n,) bool: whether an operator is around each slice, however far out; other ranges are none."""
+    kind, parent_row = index.trace.slices.kind, index.calls.parent_row
+    around = parent_row[rows]
+    while (further := (around != NO_ROW) & (kind[around] != SliceKind.OP)).any():
+        around = np.where(further, parent_row[around], around)
+    return around != NO_ROW
 
 
 def _step_of(index: TraceIndex, row: int, place: int | None) -> InStep | None:

@@ -27,6 +27,27 @@ NO_STEPS: Final = (
 )
 
 
+_ORDER: Final = (
+    "step",
+    "rank",
+    "duration_ns",
+    "compute_ns",
+    "communication_exposed_ns",
+    "copy_ns",
+    "idle_launch_ns",
+    "idle_data_ns",
+    "idle_sync_ns",
+    "idle_other_ns",
+    "communication_hidden_ns",
+    "busy_ns",
+    "kernels",
+    "kernel_sum_ns",
+    "start_ns",
+    "thread",
+)
+"""What a step's time went to stands first, in parts that add up to it."""
+
+
 def summarize_steps(index: TraceIndex, selection: Selection = WHOLE) -> ResultTable:
     """Makes a row for each step of each thread that marks steps.
 
@@ -42,11 +63,15 @@ def summarize_steps(index: TraceIndex, selection: Selection = WHOLE) -> ResultTa
     if not len(chosen):
         empty = "No step begins in the selected range." if len(steps) else NO_STEPS
         return ResultTable(name="steps", title="Steps", columns=(), empty=empty)
-    columns = (
-        *_facts(trace, steps),
-        *_launched(trace, index.step_of_work, len(steps)),
-        *_parts(split_steps(index)),
-    )
+    found = {
+        column.key: column
+        for column in (
+            *_facts(trace, steps),
+            *_launched(trace, index.step_of_work, len(steps)),
+            *_parts(split_steps(index)),
+        )
+    }
+    columns = tuple(found[key] for key in _ORDER)
     place = np.full(len(steps) + 1, NO_ROW, np.int32)
     place[chosen] = np.arange(len(chosen))
     chosen_step = place[index.step_of_work]
@@ -78,6 +103,7 @@ def _facts(trace: Trace, steps: Steps) -> tuple[Column, ...]:
             unit="id",
             help="Rank of the process that marked the step.",
             values=steps.rank,
+            shown=len(np.unique(steps.rank)) > 1,
         ),
         Column(
             key="thread",
@@ -88,7 +114,14 @@ def _facts(trace: Trace, steps: Steps) -> tuple[Column, ...]:
             texts=trace.strings,
             shown=False,
         ),
-        _time("start_ns", "Start", "When the step began, since the start of the trace.", steps.start_ns),
+        Column(
+            key="start_ns",
+            title="Start",
+            unit="ns",
+            help="When the step began, since the start of the trace.",
+            values=steps.start_ns,
+            shown=False,
+        ),
         _time("duration_ns", "Duration", "Wall time of the step.", steps.end_ns - steps.start_ns),
     )
 

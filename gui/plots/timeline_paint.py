@@ -32,6 +32,8 @@ _BETWEEN_PX: Final = 3
 _LEAST_NOTE_PX: Final = 24
 _TICK_EVERY_PX: Final = 66
 _LEVELS: Final = 16
+_NAMES_PX: Final = 26
+"""What a lane's name takes up with the room around it."""
 
 
 def pin_box(strip: Strip, top: float) -> QRectF:
@@ -69,11 +71,19 @@ class HeaderLook:
 
     Attributes:
         top: First pixel of the strip in the widget.
+        visible_top: First pixel that is not behind what lies above the strips that scroll.
         hovered: The pointer is over it.
     """
 
     top: float
+    visible_top: float
     hovered: bool
+
+
+def names_top_px(strip: Strip, look: HeaderLook) -> float:
+    """Where a lane's name begins: at its top, or where it begins to be seen, as far as it has room there."""
+    hidden_px = max(0.0, look.visible_top - look.top)
+    return look.top + min(hidden_px, max(0.0, strip.height - _NAMES_PX))
 
 
 def draw_header(
@@ -101,12 +111,14 @@ def draw_header(
         )
         painter.drawPixmap(pin.topLeft(), icon)
         right = pin.left() - 4
+    # A lane whose first rows are scrolled away keeps its name in sight.
+    names_top = names_top_px(strip, look)
     if strip.can_fold:
-        _draw_caret(painter, look.top + _name_middle(strip) - 8, not strip.closed, theme)
+        _draw_caret(painter, names_top + _name_middle(strip) - 8, not strip.closed, theme)
     note = "" if strip.pinned else facts.note
     if strip.hidden_rows:
         note = f"{format_count(len(strip.rows))} of {format_count(len(strip.rows) + strip.hidden_rows)} rows"
-    _draw_names(painter, look.top, strip, name, note, theme, right)
+    _draw_names(painter, names_top, strip, name, note, theme, right)
 
 
 def _draw_group_header(

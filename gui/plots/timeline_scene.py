@@ -146,5 +146,7 @@ class TimelineScene:
             if placed.strip.pinned:
                 painter.setClipping(False)
             hovered = hovered_header == (placed.strip.kind, placed.strip.number)
-            draw_header(painter, placed.strip, HeaderLook(placed.top, hovered), content, self._theme)
+            visible_top = geometry.lanes_top if placed.strip.pinned else geometry.scrolled_top
+            look = HeaderLook(placed.top, visible_top, hovered)
+            draw_header(painter, placed.strip, look, content, self._theme)
             painter.fillRect(QRectF(0, placed.top + placed.strip.height - 1, HEADER_PX, 1), border)

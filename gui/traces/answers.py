@@ -12,7 +12,7 @@ from core.files import printable
 from core.tables.columns import MISSING, NO_ROW
 from core.tables.result import Column, ResultTable
 from core.tables.strings import string_table
-from core.tables.trace import SliceKind
+from core.tables.trace import DEVICE_KINDS, SliceKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,6 +31,13 @@ if TYPE_CHECKING:
 
 KEPT_TABLES: Final = 24
 """So many answers stay at hand, so that going back to a tab costs nothing."""
+
+
+_TURN: Final = np.full(max(SliceKind) + 1, 2, np.int8)
+"""When slices of a kind are come to in a search."""
+_TURN[[*DEVICE_KINDS]] = 0
+_TURN[SliceKind.OP] = 1
+_TURN[SliceKind.PYTHON] = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +290,11 @@ def read_arguments(path: Path, facts: SliceFacts, check: Callable[[], None]) -> 
 
 
 def search(trace: Trace, words: str, check: Callable[[], None]) -> Int32:
-    """Returns (n,) int32: rows of slices whose name holds all words, by start."""
+    """Returns (n,) int32: rows of slices whose name holds all words.
+
+    Device work stands first, then operators, then the rest of the host, Python
+    frames last; in each by start.
+    """
     wanted = words.casefold().split()
     used = np.unique(trace.slices.name_id)
     check()
@@ -291,7 +302,8 @@ def search(trace: Trace, words: str, check: Callable[[], None]) -> Int32:
     check()
     rows = np.flatnonzero(np.isin(trace.slices.name_id, hits)) if wanted else np.empty(0, np.int64)
     check()
-    return rows[np.argsort(trace.slices.start_ns[rows], kind="stable")].astype(np.int32)
+    order = np.lexsort((trace.slices.start_ns[rows], _TURN[trace.slices.kind[rows]]))
+    return rows[order].astype(np.int32)
 
 
 def short(name: str, *, is_work: bool) -> str:

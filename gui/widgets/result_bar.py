@@ -69,7 +69,8 @@ class ResultBar(QWidget):
 
     def set_count(self, shown: int, whole: int) -> None:
         """Says how many of how many rows are shown."""
-        self.count.setText(f"{format_count(shown)} of {format_count(whole)}")
+        rows = "row" if whole == 1 else "rows"
+        self.count.setText(f"{format_count(shown)} of {format_count(whole)} {rows}")
 
     def set_menus(self, export: QMenu, columns: QMenu) -> None:
         """Puts the menus on their buttons."""

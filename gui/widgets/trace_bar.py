@@ -60,9 +60,9 @@ class TraceBar(QWidget):
         self.field.setFixedWidth(FIELD_PX)
         self.hits = plain_label()
         set_kind(self.hits, kind="caption")
-        self.previous = _tool("Previous slice of that name (Shift+F3)", "Previous hit")
+        self.previous = _tool("Previous slice of that name in the timeline (Shift+F3)", "Previous hit")
         self.previous.clicked.connect(self.previous_asked)
-        self.next = _tool("Next slice of that name (F3)", "Next hit")
+        self.next = _tool("Next slice of that name in the timeline, device work first (F3)", "Next hit")
         self.next.clicked.connect(self.next_asked)
         self.steps = _selector("Steps", "Limits every table to one step")
         self.steps.addItem("Steps  all", WHOLE)
@@ -134,7 +134,8 @@ class TraceBar(QWidget):
             widget.setVisible(count is not None)
         if count is not None:
             of = f"{format_count(current)} of " if current else ""
-            self.hits.setText(f"{of}{format_count(count)} {'slice' if count == 1 else 'slices'}")
+            slices = "slice" if count == 1 else "slices"
+            self.hits.setText(f"Timeline: {of}{format_count(count)} {slices}")
             self.previous.setEnabled(bool(count))
             self.next.setEnabled(bool(count))
 

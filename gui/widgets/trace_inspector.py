@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from gui.theme import Theme, ThemeController
     from gui.traces.answers import Overview, PartFigures
     from gui.traces.document import EventArguments
+    from gui.widgets.step_words import ShownStep
 
 LONGEST_NAME: Final = 4_096
 MOST_ARGUMENTS: Final = 60
@@ -121,6 +122,7 @@ class TraceInspector(QWidget):
     def __init__(self, theme: ThemeController) -> None:
         super().__init__()
         self._facts: SliceFacts | None = None
+        self._shown_step: ShownStep | None = None
         self.head = TraceInspectorHead(theme)
         self.head.copy_asked.connect(self._copy)
         self.name = WrappedText("Full name", NAME_LINES)
@@ -129,7 +131,7 @@ class TraceInspector(QWidget):
         set_kind(self._nothing, kind="secondary")
         self._arguments_note = plain_label(wrap=True)
         set_kind(self._arguments_note, kind="secondary")
-        names = ("this", "collective", "caller", "same", "step", "arguments", "figures", "file")
+        names = ("parts", "this", "collective", "caller", "same", "step", "arguments", "figures", "file")
         self.pairs = {name: KeyValues() for name in names}
         self._same = _button("Select all", self.same_asked.emit)
         self._step = _button("Select this step", self.step_asked.emit)
@@ -138,6 +140,12 @@ class TraceInspector(QWidget):
         self._sections = {
             "nothing": _Section(theme, "", self._nothing),
             "name": _Section(theme, "", self.name),
+            "parts": _Section(
+                theme,
+                "Where its time went",
+                self.pairs["parts"],
+                _line(_button("Select this step", self.step_asked.emit)),
+            ),
             "this": _Section(theme, "This one", self.pairs["this"]),
             "collective": _Section(theme, "Collective", self.pairs["collective"]),
             "caller": _Section(theme, "Called by", self.pairs["caller"], _line(self._op, self._launch)),
@@ -164,13 +172,18 @@ class TraceInspector(QWidget):
         return self._facts
 
     @property
+    def step(self) -> ShownStep | None:
+        """The step that is shown."""
+        return self._shown_step
+
+    @property
     def figures_title(self) -> str:
         """What the figures are of: the whole trace or a part of it."""
         return self._sections["figures"].title
 
     def show_nothing(self) -> None:
         """No trace is open."""
-        self._facts = None
+        self._facts = self._shown_step = None
         self.head.show_words("Trace", "")
         self._nothing.setText("No trace is open.")
         self._show("nothing")
@@ -179,7 +192,7 @@ class TraceInspector(QWidget):
         self, name: str, trace: Trace | None, overview: Overview | None, part: PartFigures | None = None
     ) -> None:
         """No slice is selected: the selected part, else the whole trace."""
-        self._facts = None
+        self._facts = self._shown_step = None
         self.head.show_words("Trace", name)
         shown = []
         if trace is not None:
@@ -193,9 +206,16 @@ class TraceInspector(QWidget):
         self._nothing.setText("Nothing is selected." if shown else "It is being read.")
         self._show(*(shown or ["nothing"]))
 
+    def show_step(self, step: ShownStep) -> None:
+        """Shows what the time of a step went to."""
+        self._facts, self._shown_step = None, step
+        self.head.show_words(f"Step {step.number}", "" if step.rank is None else f"rank {step.rank}")
+        self.pairs["parts"].set_pairs(step.figures)
+        self._show("parts")
+
     def show_slice(self, facts: SliceFacts) -> None:
         """Shows a slice."""
-        self._facts = facts
+        self._facts, self._shown_step = facts, None
         self.head.show_words(KIND_WORDS[facts.kind], head_words(facts), facts.category)
         self.name.set_text(facts.name or "(no name)")
         self.stack.set_text("\n".join(facts.caller.stack))

@@ -37,6 +37,14 @@ KIND_WORDS: Final = {
     SliceKind.OVERHEAD: "Profiler overhead",
     SliceKind.PROFILER: "Profiler",
 }
+_SHARE_OF: Final = {
+    SliceKind.KERNEL: "kernel time",
+    SliceKind.MEMCPY: "copy time",
+    SliceKind.MEMSET: "set time",
+    SliceKind.OP: "CPU time",
+    SliceKind.RUNTIME: "runtime calls",
+}
+"""What a share is of; slices of other kinds lie in each other, or are no work."""
 _TIMES: Final = " \N{MULTIPLICATION SIGN} "
 
 
@@ -134,17 +142,31 @@ def caller_pairs(facts: SliceFacts) -> Pairs:
 def same_pairs(facts: SliceFacts) -> Pairs:
     """The same name elsewhere in the trace."""
     same = facts.same
+    number = f"{format_count(same.position)} of {format_count(len(same.rows))}"
+    which = f"longest of {format_count(len(same.rows))}" if same.is_longest else number
     return [
         ("Calls", format_count(len(same.rows)), ""),
-        ("This one", f"{format_count(same.position)} of {format_count(len(same.rows))}", ""),
+        ("This one", which, f"Number {number} by start." if same.is_longest else "By start."),
         ("Sum", format_duration_ns(same.sum_ns), "Impossible times are in no sum."),
-        ("Share", format_pct(same.share_pct), "Of the summed time of all of this kind."),
+        _share_pair(facts),
         (
             "Min, mean, max",
             ", ".join(format_duration_ns(each) for each in (same.min_ns, same.mean_ns, same.max_ns)),
             "",
         ),
     ]
+
+
+def _share_pair(facts: SliceFacts) -> tuple[str, str, str]:
+    of, share_pct = _SHARE_OF.get(facts.kind, ""), facts.same.share_pct
+    if not of or share_pct is None:
+        return (
+            "Share",
+            NOT_MEASURED,
+            "They lie in others of their kind, or took no time.",
+        )
+    outermost = " of the outermost operators" if facts.kind == SliceKind.OP else ""
+    return f"Share of {of}", format_pct(share_pct), f"Of the summed time{outermost} in the whole trace."
 
 
 def step_pairs(facts: SliceFacts) -> Pairs:

@@ -151,7 +151,7 @@ def clipboard() -> str:
 def test_a_table_opens_sorted_as_its_analysis_says_with_units_in_the_header(shown: ResultTableWidget) -> None:
     assert headers(shown) == ["Kernel", "Category", "Sum, ms \N{DOWNWARDS ARROW}", "Share", "Stream"]
     assert column_texts(shown, 2) == ["36.24", "36.24", "31.30", "2.54", "0.02", "n/a"]
-    assert shown.bar.count.text() == "6 of 6"
+    assert shown.bar.count.text() == "6 of 6 rows"
     assert shown.notes.full_text == "1 launch could not be linked"
 
 
@@ -168,13 +168,13 @@ def test_sorting_is_stable_and_leaves_missing_values_last_both_ways(shown: Resul
 
 def test_the_filter_takes_all_words_in_any_text_and_any_case(shown: ResultTableWidget) -> None:
     QTest.keyClicks(shown.bar.field, "GEMM")
-    assert shown.bar.count.text() == "2 of 6"
+    assert shown.bar.count.text() == "2 of 6 rows"
     QTest.keyClicks(shown.bar.field, " nn")
     assert column_texts(shown, 0) == ["gemm_NN"]
     shown.bar.field.setText("all commun")
     assert shown.model.rows.tolist() == [1]
     QTest.keyClick(shown.bar.field, Qt.Key.Key_Escape)
-    assert shown.bar.count.text() == "6 of 6"
+    assert shown.bar.count.text() == "6 of 6 rows"
 
 
 def test_the_filter_is_reached_by_a_key_and_left_for_the_rows(shown: ResultTableWidget, qtbot: QtBot) -> None:
@@ -194,7 +194,7 @@ def test_a_filter_that_hides_everything_offers_to_clear_it(shown: ResultTableWid
     assert button.isVisible()
     button.click()
     assert shown.view.isVisible()
-    assert shown.bar.count.text() == "6 of 6"
+    assert shown.bar.count.text() == "6 of 6 rows"
 
 
 def test_an_empty_table_says_what_is_missing(make: Callable[[ResultTable], ResultTableWidget]) -> None:
@@ -232,7 +232,7 @@ def test_a_shortened_name_tells_and_copies_its_full_one(
     widget.menu(0, 0).actions()[0].trigger()
     assert clipboard() == full
     widget.bar.field.setText("native")
-    assert widget.bar.count.text() == "1 of 1"
+    assert widget.bar.count.text() == "1 of 1 row"
 
 
 def test_what_is_missing_says_why(shown: ResultTableWidget) -> None:
@@ -456,7 +456,7 @@ def test_a_new_table_keeps_filter_and_sorting(shown: ResultTableWidget) -> None:
     shown.show_table(table)
     assert shown.model.table is table
     assert column_texts(shown, 0) == ["gemm_NN", "gemm_NT"]
-    assert shown.bar.count.text() == "2 of 6"
+    assert shown.bar.count.text() == "2 of 6 rows"
 
 
 def test_a_million_rows_open_without_an_object_for_each(

@@ -172,14 +172,14 @@ def test_the_figures_are_those_of_the_selected_part_and_say_of_which(
     inspector = page_of(window).trace_inspector
     assert inspector.figures_title == "Whole trace"
     view.set_range(Selection(0, 100_000))
-    words = "Step 3   1 kernel   Summed 30.00 µs   Busy 30.00 µs   Wall 100.0 µs   GPU busy 30.0 %"
+    words = "Step 3   1 kernel   Summed 30.00 µs   Busy 30.00 µs   Wall 100.0 µs   GPU busy 30.0\xa0%"
     qtbot.waitUntil(lambda: view.strip.text == words, timeout=LIMIT_MS)
     assert inspector.figures_title == "Step 3"
     assert pairs(window, "figures")["Kernel time, summed"] == "30.00 µs"
-    assert pairs(window, "figures")["GPU busy"] == "30.0 %"
+    assert pairs(window, "figures")["GPU busy"] == "30.0\N{NO-BREAK SPACE}%"
     view.set_range(Selection(145_000, 165_000))
-    words = "Selected range   1 kernel   Summed 20.00 µs   Busy 15.00 µs   Wall 20.00 µs   GPU busy 75.0 %"
-    qtbot.waitUntil(lambda: view.strip.text == words, timeout=LIMIT_MS)
+    words = "Selected range   1 kernel   Summed 20.00 µs   Busy 15.00 µs   Wall 20.00 µs"
+    qtbot.waitUntil(lambda: view.strip.text == f"{words}   GPU busy 75.0\xa0%", timeout=LIMIT_MS)
     assert inspector.figures_title == "Selected range"
     view.set_range(Selection(0, 200_000))
     qtbot.waitUntil(lambda: view.strip.text.startswith("All steps   3 kernels"), timeout=LIMIT_MS)
@@ -200,10 +200,10 @@ def test_a_row_of_the_steps_shows_what_the_step_went_to_and_leads_to_it(
     assert inspector.facts is None
     shown = pairs(window, "parts")
     assert shown["Duration"] == "100.0 µs"
-    assert shown["Compute"] == "30.00 µs, 30.0 %"
-    assert (shown["Kernels"], shown["Busy"]) == ("2", "30.00 µs, 30.0 %")
+    assert shown["Compute"] == "30.00 µs, 30.0\N{NO-BREAK SPACE}%"
+    assert (shown["Kernels"], shown["Busy"]) == ("2", "30.00 µs, 30.0\N{NO-BREAK SPACE}%")
     parts = [words for _, words in PARTS]
-    assert sum(float(shown[each].split(", ")[1].split()[0]) for each in parts) == pytest.approx(100)
+    assert sum(float(shown[each].split(", ")[1].rstrip("%")) for each in parts) == pytest.approx(100)
     assert view.timeline.view is not None
     assert view.timeline.view.selection is None
     inspector.step_asked.emit()
@@ -277,7 +277,7 @@ def test_selecting_a_row_selects_its_slices_and_describes_the_longest(
         "Input 2": "[8, 2] float",
     }
     assert pairs(window, "same")["This one"] == "longest of 2"
-    assert pairs(window, "same")["Share of kernel time"] == "83.3 %"
+    assert pairs(window, "same")["Share of kernel time"] == "83.3\N{NO-BREAK SPACE}%"
     assert pairs(window, "same")["Sum"] == "50.00 µs"
     assert pairs(window, "step") == {"Step": "3", "Offset in it": "40.00 µs", "Step takes": "100.0 µs"}
 

@@ -90,3 +90,34 @@ def test_a_kernel_before_its_launch_has_a_skew_and_no_delay() -> None:
     facts = facts_of("early", call("cudaLaunchKernel", 10, 5, 1), kernel("early", 6, 3, correlation=1))
     assert facts.caller.launch_delay_ns is None
     assert facts.caller.clock_skew_ns == 4_000
+
+
+def test_a_share_is_of_kernels_or_of_the_outermost_operators_and_of_nothing_else() -> None:
+    trace = trace_of(
+        op("aten::linear", 0, 30),
+        op("aten::mm", 5, 10),
+        op("aten::add", 40, 10),
+        kernel("gemm", 10, 30),
+        kernel("relu", 50, 10),
+        annotation("user range", 0, 60),
+    )
+    index = TraceIndex(trace)
+    facts = {
+        each.name: each.same for each in (describe_slice(index, row) for row in range(len(trace.slices)))
+    }
+    shares = {name: same.share_pct for name, same in facts.items()}
+    assert shares == {
+        "aten::linear": 75.0,
+        "aten::mm": None,
+        "aten::add": 25.0,
+        "gemm": 75.0,
+        "relu": 25.0,
+        "user range": None,
+    }
+
+
+def test_the_longest_is_the_first_of_those_that_last_so_long() -> None:
+    index = TraceIndex(
+        trace_of(kernel("a", 0, 5), kernel("a", 10, 9), kernel("a", 20, 9), kernel("b", 30, 5))
+    )
+    assert [describe_slice(index, row).same.is_longest for row in range(4)] == [False, True, False, False]
