@@ -323,7 +323,8 @@ def _lie_in_operators(index: TraceIndex, rows: Int32 | Int64) -> Bool:
     around = parent_row[rows]
     while (further := (around != NO_ROW) & (kind[around] != SliceKind.OP)).any():
         around = np.where(further, parent_row[around], around)
-    return around != NO_ROW
+    inside: Bool = around != NO_ROW
+    return inside
 
 
 def _step_of(index: TraceIndex, row: int, place: int | None) -> InStep | None:

@@ -19,7 +19,8 @@ from gui.plots.timeline_content import CATEGORIES, FlowArrow, SliceRef, SliceWor
 from gui.plots.timeline_geometry import HEADER_PX, OVERVIEW_PX, RULER_PX
 from gui.plots.timeline_image import LaneImage, lane_palette
 from gui.plots.timeline_labels import text_on
-from gui.plots.timeline_layout import FOLDED_ROWS, HEAD_PX, LayoutChoice, lay_out
+from gui.plots.timeline_layout import FOLDED_ROWS, HEAD_PX, LayoutChoice, Strip, lay_out
+from gui.plots.timeline_paint import HeaderLook, names_top_px
 from gui.plots.timeline_span import SpanState, TimeSpan
 from gui.plots.timeline_ticks import time_ticks
 from gui.plots.timeline_view import TIP_DELAY_MS, TimelineView
@@ -583,3 +584,11 @@ def test_the_span_stays_on_the_data_and_within_its_limits() -> None:
     assert state.span == TimeSpan(1_000, 11_000)
     state.set_all(TimeSpan(5, 6))
     assert state.span == TimeSpan(5, 305)
+
+
+def test_the_name_of_a_lane_stays_in_sight_while_its_first_rows_are_scrolled_away() -> None:
+    strip = Strip(kind="lane", number=0, top=0, height=400, group=0)
+    assert names_top_px(strip, HeaderLook(top=64, visible_top=64, hovered=False)) == 64
+    assert names_top_px(strip, HeaderLook(top=-136, visible_top=64, hovered=False)) == 64
+    nearly_gone = names_top_px(strip, HeaderLook(top=-330, visible_top=64, hovered=False))
+    assert nearly_gone == -330 + 400 - 26
