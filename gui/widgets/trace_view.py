@@ -306,8 +306,8 @@ class TraceView(QWidget):
 
     @property
     def has_selected_slice(self) -> bool:
-        """Whether a slice or a row of slices is selected."""
-        return self._selected
+        """Whether a slice, a row of slices or a step is selected."""
+        return self._selected or self.step is not None
 
     def clear_one(self) -> None:
         """Escape: takes the range away, else the selection."""

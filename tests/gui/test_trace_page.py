@@ -147,6 +147,8 @@ def test_a_step_limits_every_table_and_escape_takes_it_away(
     view.tables.show_table("launches")
     wait_for_table(qtbot, view, "launches")
     assert column(view, "duration_ns") == [30_000]
+    with qtbot.waitActive(window):
+        window.activateWindow()
     QTest.keyClick(view, Qt.Key.Key_Escape)
     qtbot.waitUntil(lambda: column(view, "duration_ns") == [30_000, 10_000, 20_000], timeout=LIMIT_MS)
     assert window.status.selection == ""
@@ -198,6 +200,7 @@ def test_a_row_of_the_steps_shows_what_the_step_went_to_and_leads_to_it(
     inspector = page_of(window).trace_inspector
     assert inspector.head.text == "Step 4"
     assert inspector.facts is None
+    assert view.has_selected_slice
     shown = pairs(window, "parts")
     assert shown["Duration"] == "100.0 µs"
     assert shown["Compute"] == "30.00 µs, 30.0\N{NO-BREAK SPACE}%"
