@@ -363,7 +363,7 @@ def test_an_export_holds_the_shown_rows_with_all_columns(
 
 
 def test_the_export_dialog_leads_to_a_file(shown: ResultTableWidget, qtbot: QtBot, tmp_path: Path) -> None:
-    shown._ask_export("json")
+    shown.ask_export("json")
     dialog = shown.findChild(QFileDialog)
     assert isinstance(dialog, QFileDialog)
     assert dialog.defaultSuffix() == "json"
