@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 if TYPE_CHECKING:
     from core.tables.columns import Bool
     from core.tables.trace import SliceTable
@@ -25,6 +23,8 @@ class Selection:
 
     def mask(self, slices: SliceTable) -> Bool:
         """Returns (n,) bool: the slices that belong to it."""
+        import numpy as np  # noqa: PLC0415 - the window names selections before it loads NumPy
+
         chosen = np.ones(len(slices), np.bool_)
         if self.start_ns is not None:
             chosen &= slices.start_ns >= self.start_ns
