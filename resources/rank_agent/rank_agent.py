@@ -17,12 +17,14 @@ from __future__ import annotations
 
 import atexit
 import builtins
+import contextlib
 import errno
 import functools
 import io
 import json
 import math
 import os
+import signal
 import sys
 import threading
 import time
@@ -40,6 +42,7 @@ PENDING_LIMIT = 4_096
 HISTORY_ENTRIES = 200_000
 OTHER_OPTIMIZER_STEPS = 50
 NO_ROOM = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
+STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 BEAT_MEMORY = ("allocated_bytes", "reserved_bytes", "peak_bytes")
 
 Fields = Dict[str, Any]
@@ -78,6 +81,18 @@ def number(value: float) -> Union[float, str]:
 # --- the rank's file ---------------------------------------------------------
 
 
+@contextlib.contextmanager
+def held_signals() -> Iterator[None]:
+    """Holds back the signals of a stop for a few system calls."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    try:
+        # One that is on its way already is raised here.
+        signal.pthread_sigmask(signal.SIG_BLOCK, STOP_SIGNALS)
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 class Records:
     """The append-only record file of this rank.
 
@@ -109,10 +124,14 @@ class Records:
         return 0, True
 
     def write(self, *records: Record) -> None:
-        """Appends records with one system call; never raises OSError."""
+        """Appends records with one system call; never raises OSError.
+
+        A stop interrupts the script anywhere, but not here: it comes before or after,
+        so that no number of the sequence is spent on a record that is never written.
+        """
         if self.closed or os.getpid() != self._pid:
             return
-        with self._lock:
+        with self._lock, held_signals():
             now_ns = time.time_ns()
             lines = [""] if self._torn else []
             for kind, fields in records:

@@ -1,0 +1,48 @@
+"""A stop comes at any instruction: no record is torn, none is missing in the sequence, none comes twice."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from tests.helpers.torchrun import run_alone
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# Interrupts the agent some hundred times while it writes.
+SCRIPT = """
+import gc, signal
+records = next(each for each in gc.get_objects() if type(each).__name__ == "Records")
+left = [400]
+
+def interrupt(*_):
+    left[0] -= 1
+    if left[0] > 0:
+        signal.raise_signal(signal.SIGINT)
+    else:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+signal.signal(signal.SIGALRM, interrupt)
+signal.setitimer(signal.ITIMER_REAL, 0.001, 0.0007)
+interrupted = 0
+while left[0] > 0:
+    try:
+        while left[0] > 0:
+            records.write(("problem", {"message": "one more"}))
+    except KeyboardInterrupt:
+        interrupted += 1
+print("interrupted", interrupted > 300)
+"""
+
+
+def test_the_sequence_has_no_hole_however_often_a_stop_comes(tmp_path: Path) -> None:
+    script = tmp_path / "interrupted.py"
+    script.write_text(SCRIPT)
+    run_dir = tmp_path / "run"
+    result = run_alone([str(script)], run_dir)
+    assert result.returncode == 0, result.stderr
+    assert (run_dir / "logs/0.out").read_text() == "interrupted True\n"
+    records = [json.loads(line) for line in (run_dir / "ranks/0.jsonl").read_bytes().splitlines()]
+    assert len(records) > 100
+    assert [record["seq"] for record in records] == list(range(1, len(records) + 1))
