@@ -1,0 +1,1 @@
+"""Rooflines and verdicts: what reports measured and traces suggest, against what a device can do."""
