@@ -68,9 +68,7 @@ def summarize_communication(index: TraceIndex, selection: Selection = WHOLE) -> 
             number_column("mean_ns", "Mean", "ns", "Mean duration.", times.mean_ns),
             number_column("min_ns", "Min", "ns", "Shortest.", times.min_ns),
             number_column("max_ns", "Max", "ns", "Longest.", times.max_ns),
-            number_column(
-                "size_bytes", "Bytes", "bytes", "Bytes of all that tell their size and time.", size_bytes
-            ),
+            number_column("size_bytes", "Size", "bytes", "Of all that tell their size and time.", size_bytes),
             *_bandwidth_columns(size_bytes, found.factor[first], timed_ns),
         ),
         notes=_notes(found, duration_ns),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
@@ -114,14 +115,7 @@ def _source_table(table: Any) -> SectionTable:
 
 
 def _bar_chart(chart: Any) -> SectionChart:
-    return SectionChart(
-        kind="bar",
-        label=text_of(chart.label),
-        metrics=_metrics(chart.metrics),
-        category=_axis(chart.category),
-        value=_axis(chart.value),
-        by_value=bool(chart.sort_key),
-    )
+    return replace(_histogram(chart), kind="bar", by_value=bool(chart.sort_key))
 
 
 def _histogram(chart: Any) -> SectionChart:
@@ -135,14 +129,7 @@ def _histogram(chart: Any) -> SectionChart:
 
 
 def _line_chart(chart: Any) -> SectionChart:
-    return SectionChart(
-        kind="line",
-        label=text_of(chart.label),
-        metrics=_metrics(chart.metrics),
-        category=_axis(chart.category),
-        value=_axis(chart.value),
-        highlight=_metrics(chart.highlight.metrics),
-    )
+    return replace(_histogram(chart), kind="line", highlight=_metrics(chart.highlight.metrics))
 
 
 def _axis(axis: Any) -> ChartAxis:
