@@ -5,16 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, Qt
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QTabBar, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from core.errors import DashboardError
-from core.files import SAMPLE_TRACE, printable
+from core.files import SAMPLE_TRACE
 from gui.pages.page import Page
-from gui.plain_text import control_text, tip_text
-from gui.theme import set_kind
 from gui.traces.document import TraceDocument
-from gui.widgets.document_tabs import DocumentTabs, tab_names
+from gui.widgets.document_tabs import DocumentBar
 from gui.widgets.empty_state import EmptyState
 from gui.widgets.trace_inspector import TraceInspector
 from gui.widgets.trace_view import TraceView
@@ -27,10 +24,7 @@ if TYPE_CHECKING:
     from core.analyses.slice_facts import SliceFacts
     from core.files import FileDescription
     from gui.context import PageContext
-    from gui.theme import Theme
     from gui.traces.document import EventArguments
-
-TABS_PX = 32
 
 
 class TracePage(Page):
@@ -46,14 +40,8 @@ class TracePage(Page):
         self._before: Path | None = None
         self._described: dict[Path, SliceFacts] = {}
         self.trace_inspector = TraceInspector(context.theme)
-        self.tabs = DocumentTabs("Opened traces")
-        self._tab_bar = QWidget()
-        set_kind(self._tab_bar, kind="page-bar")
-        self._tab_bar.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self._tab_bar.setFixedHeight(TABS_PX)
-        row = QHBoxLayout(self._tab_bar)
-        row.setContentsMargins(12, 0, 8, 0)
-        row.addWidget(self.tabs, 1)
+        self._tab_bar = DocumentBar(context.theme, context.traces, "trace")
+        self.tabs = self._tab_bar.tabs
         self.set_bar(self._tab_bar)
         self._stack = QStackedWidget()
         self._empty = {running: self._build_empty(running=running) for running in (False, True)}
@@ -88,8 +76,6 @@ class TracePage(Page):
         traces.changed.connect(self._show_list)
         traces.again.connect(self._read_again)
         self.tabs.currentChanged.connect(self._tab_chosen)
-        self.tabs.tabMoved.connect(lambda place, to: traces.move(to, place))
-        self.context.theme.changed.connect(self._draw)
         self.context.session.snapshot_changed.connect(self._show_content)
         self.context.session.detached.connect(self._show_content)
         inspector = self.trace_inspector
@@ -179,21 +165,8 @@ class TracePage(Page):
                 view.take_keyboard()
 
     def _show_tabs(self) -> None:
-        traces = self.context.traces
-        names = tab_names([path.name for path in traces.paths])
-        self.tabs.blockSignals(True)
-        while self.tabs.count() > len(traces.paths):
-            self.tabs.removeTab(self.tabs.count() - 1)
-        for place, path in enumerate(traces.paths):
-            if place >= self.tabs.count():
-                self.tabs.addTab("")
-                self.tabs.setTabButton(place, QTabBar.ButtonPosition.RightSide, self._close_button())
-            self.tabs.setTabText(place, control_text(names[place] + self._views[path].document.rank_words))
-            self.tabs.setTabToolTip(place, tip_text(printable(str(path))))
-        if traces.shown is not None:
-            self.tabs.setCurrentIndex(traces.paths.index(traces.shown))
-        self.tabs.blockSignals(False)
-        self._tab_bar.setVisible(len(traces.paths) > 1)
+        paths = self.context.traces.paths
+        self._tab_bar.show_documents([self._views[path].document.rank_words for path in paths])
 
     def _build_view(self, path: Path) -> TraceView:
         context = self.context
@@ -261,30 +234,6 @@ class TracePage(Page):
             self.context.traces.show(paths[place])
             self._read_shown()
 
-    def _close_button(self) -> QToolButton:
-        button = QToolButton()
-        button.setFixedSize(18, 18)
-        # Ctrl+W does the same; a stop for each of twelve tabs would only be in the way of Tab.
-        button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        button.setIconSize(QSize(12, 12))
-        button.setIcon(self.context.theme.theme.icon("x", size=12))
-        button.setToolTip("Close this trace (Ctrl+W)")
-        button.setAccessibleName("Close this trace")
-        button.clicked.connect(lambda: self._close_tab_of(button))
-        return button
-
-    def _close_tab_of(self, button: QToolButton) -> None:
-        paths = self.context.traces.paths
-        for place, path in enumerate(paths):
-            if self.tabs.tabButton(place, QTabBar.ButtonPosition.RightSide) is button:
-                self.context.traces.remove(path)
-
-    def _draw(self, theme: Theme) -> None:
-        for place in range(self.tabs.count()):
-            button = self.tabs.tabButton(place, QTabBar.ButtonPosition.RightSide)
-            if isinstance(button, QToolButton):
-                button.setIcon(theme.icon("x", size=12))
-
     def close_shown(self) -> None:
         """Closes the shown trace."""
         if self.context.traces.shown is not None:
@@ -292,8 +241,7 @@ class TracePage(Page):
 
     def show_neighbour(self, step: int) -> None:
         """Shows the next tab, or with -1 the one before; round the end."""
-        if self.tabs.count():
-            self.tabs.setCurrentIndex((self.tabs.currentIndex() + step) % self.tabs.count())
+        self._tab_bar.show_neighbour(step)
 
     # --- the selection
 
