@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from core.analyses.beside import beside_communication
 from core.analyses.categories import Category
 from core.analyses.intervals import exact_sum
 from core.analyses.stacks import python_stack
@@ -18,6 +19,7 @@ from core.tables.columns import MISSING, NO_ROW
 from core.tables.trace import DEVICE_KINDS, SliceKind
 
 if TYPE_CHECKING:
+    from core.analyses.beside import BesideCommunication
     from core.analyses.index import TraceIndex
     from core.tables.columns import Bool, Int32, Int64
     from core.tables.trace import Trace
@@ -112,6 +114,7 @@ class SliceFacts:
         duration_ns: As recorded: negative if the file says so, None if it says nothing.
         device, stream, rank: None if the trace does not say.
         thread: Name or number of the thread or stream.
+        beside: What communicated during it, None if nothing did or it is no computing kernel.
         source_offset: Where the event stands in the file.
     """
 
@@ -131,6 +134,7 @@ class SliceFacts:
     caller: Caller
     same: SameName
     step: InStep | None
+    beside: BesideCommunication | None
     source_offset: int
 
     @property
@@ -170,6 +174,7 @@ def describe_slice(index: TraceIndex, row: int) -> SliceFacts:
         caller=_host_caller(index, row) if place is None else _device_caller(index, place),
         same=_same_name(index, row),
         step=_step_of(index, row, place),
+        beside=beside_communication(index, row),
         source_offset=int(slices.source_offset[row]),
     )
 

@@ -67,6 +67,7 @@ def this_pairs(facts: SliceFacts) -> Pairs:
     if facts.launch is not None:
         pairs += _launch_pairs(facts.launch, kernel=facts.kind == SliceKind.KERNEL)
         pairs.append(_delay_pair(facts))
+        pairs += _beside_pairs(facts)
         pairs.append(("Stream", _number(facts.stream), ""))
         pairs.append(("Device", _number(facts.device), ""))
     else:
@@ -120,6 +121,13 @@ def _delay_pair(facts: SliceFacts) -> tuple[str, str, str]:
     return "Launch delay", format_duration_ns(caller.launch_delay_ns), "From the begin of the launching call."
 
 
+def _beside_pairs(facts: SliceFacts) -> Pairs:
+    beside = facts.beside
+    if beside is None:
+        return []
+    return [("Beside communication", format_duration_ns(beside.overlap_ns), beside.words)]
+
+
 def caller_pairs(facts: SliceFacts) -> Pairs:
     """What called it: operator, call, module, inputs."""
     caller = facts.caller
@@ -149,11 +157,9 @@ def same_pairs(facts: SliceFacts) -> Pairs:
         ("This one", which, f"Number {number} by start." if same.is_longest else "By start."),
         ("Sum", format_duration_ns(same.sum_ns), "Impossible times are in no sum."),
         _share_pair(facts),
-        (
-            "Min, mean, max",
-            ", ".join(format_duration_ns(each) for each in (same.min_ns, same.mean_ns, same.max_ns)),
-            "",
-        ),
+        ("Shortest", format_duration_ns(same.min_ns), ""),
+        ("Mean", format_duration_ns(same.mean_ns), ""),
+        ("Longest", format_duration_ns(same.max_ns), ""),
     ]
 
 
