@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # Raise it when a column is added, dropped or changes its meaning: older files are then read anew.
-LAYOUT_VERSION: Final = 1
+LAYOUT_VERSION: Final = 2
 _MAGIC: Final = b"RIDGELINE-TRACE\n"
 _ALIGNMENT: Final = 64
 _MOST_HEADER_BYTES: Final = 2**26

@@ -178,7 +178,8 @@ class OpTable:
 
     Attributes:
         slice_row: int32.
-        input_dims_id, input_types_id: int32 texts, NO_ROW.
+        input_dims_id, input_types_id, concrete_inputs_id: int32 texts, NO_ROW. Of concrete inputs an element
+            an input: the value of a number or a list of numbers, empty for a tensor.
         call_stack_id, module_hierarchy_id: int32 texts, NO_ROW.
         sequence_number: int64, joins forward and backward, MISSING.
         forward_thread_id: int64, MISSING.
@@ -188,6 +189,7 @@ class OpTable:
     slice_row: Int32
     input_dims_id: Int32
     input_types_id: Int32
+    concrete_inputs_id: Int32
     call_stack_id: Int32
     module_hierarchy_id: Int32
     sequence_number: Int64
@@ -201,6 +203,7 @@ class OpTable:
                 "slice_row": np.int32,
                 "input_dims_id": np.int32,
                 "input_types_id": np.int32,
+                "concrete_inputs_id": np.int32,
                 "call_stack_id": np.int32,
                 "module_hierarchy_id": np.int32,
                 "sequence_number": np.int64,

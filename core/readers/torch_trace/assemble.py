@@ -207,6 +207,7 @@ TEXT_SLOTS: Final = frozenset(
     (
         Slot.INPUT_DIMS,
         Slot.INPUT_TYPES,
+        Slot.CONCRETE_INPUTS,
         Slot.CALL_STACK,
         Slot.MODULE_HIERARCHY,
         Slot.COLLECTIVE_NAME,

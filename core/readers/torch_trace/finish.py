@@ -306,6 +306,7 @@ def _ops(slices: _Slices, kind: Uint8, collectives: CollectiveTable) -> OpTable:
         slice_row=rows,
         input_dims_id=slices.texts(Slot.INPUT_DIMS, rows),
         input_types_id=slices.texts(Slot.INPUT_TYPES, rows),
+        concrete_inputs_id=slices.texts(Slot.CONCRETE_INPUTS, rows),
         call_stack_id=slices.texts(Slot.CALL_STACK, rows),
         module_hierarchy_id=slices.texts(Slot.MODULE_HIERARCHY, rows),
         sequence_number=slices.dense(Slot.SEQUENCE_NUMBER, rows),

@@ -47,28 +47,29 @@ class Slot(IntEnum):
     COPY_BYTES = 13
     INPUT_DIMS = 14
     INPUT_TYPES = 15
-    CALL_STACK = 16
-    MODULE_HIERARCHY = 17
-    SEQUENCE_NUMBER = 18
-    FORWARD_THREAD = 19
-    COLLECTIVE_NAME = 20
-    COLLECTIVE_DTYPE = 21
-    IN_ELEMENTS = 22
-    OUT_ELEMENTS = 23
-    GROUP_SIZE = 24
-    GROUP_NAME = 25
-    GROUP_DESCRIPTION = 26
-    GROUP_RANKS = 27
-    COLLECTIVE_SEQUENCE = 28
-    ADDRESS = 29
-    CHANGE_BYTES = 30
-    ALLOCATED_BYTES = 31
-    RESERVED_BYTES = 32
-    DEVICE_TYPE = 33
-    DEVICE_ID = 34
-    RANK = 35
-    TASK_TYPE = 36
-    FLOW_ID = 37
+    CONCRETE_INPUTS = 16
+    CALL_STACK = 17
+    MODULE_HIERARCHY = 18
+    SEQUENCE_NUMBER = 19
+    FORWARD_THREAD = 20
+    COLLECTIVE_NAME = 21
+    COLLECTIVE_DTYPE = 22
+    IN_ELEMENTS = 23
+    OUT_ELEMENTS = 24
+    GROUP_SIZE = 25
+    GROUP_NAME = 26
+    GROUP_DESCRIPTION = 27
+    GROUP_RANKS = 28
+    COLLECTIVE_SEQUENCE = 29
+    ADDRESS = 30
+    CHANGE_BYTES = 31
+    ALLOCATED_BYTES = 32
+    RESERVED_BYTES = 33
+    DEVICE_TYPE = 34
+    DEVICE_ID = 35
+    RANK = 36
+    TASK_TYPE = 37
+    FLOW_ID = 38
     """The event's own ``id``, not an argument."""
 
 
@@ -93,6 +94,7 @@ ARGUMENTS: Final[tuple[tuple[str, Slot, ArgumentKind], ...]] = (
     ("Input Dims", Slot.INPUT_DIMS, _TEXT),
     ("Input dims", Slot.INPUT_DIMS, _TEXT),
     ("Input type", Slot.INPUT_TYPES, _TEXT),
+    ("Concrete Inputs", Slot.CONCRETE_INPUTS, _TEXT),
     ("Call stack", Slot.CALL_STACK, _TEXT),
     ("Module Hierarchy", Slot.MODULE_HIERARCHY, _TEXT),
     ("Sequence number", Slot.SEQUENCE_NUMBER, _INTEGER),

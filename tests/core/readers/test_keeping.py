@@ -18,6 +18,7 @@ from core.readers.cache import TraceCache
 from core.readers.torch_trace.reader import read_trace
 from core.readers.trace_set import find_traces, read_traces
 from core.readers.worker import open_trace_file
+from core.tables import store
 from core.tables.store import open_trace, write_trace
 from core.tables.trace import Trace
 from tests.helpers.traces import kernel, op, trace_of
@@ -57,6 +58,15 @@ def test_a_stored_trace_is_the_same(tmp_path: Path) -> None:
     assert again is not None
     assert same(again, trace)
     assert not again.slices.start_ns.flags.writeable
+
+
+def test_what_an_older_version_stored_is_read_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "LAYOUT_VERSION", store.LAYOUT_VERSION - 1)
+    with (tmp_path / "t").open("wb") as file:
+        write_trace(trace_of(op("aten::mm", 0, 5)), file)
+    assert open_trace(tmp_path / "t") is not None
+    monkeypatch.undo()
+    assert open_trace(tmp_path / "t") is None
 
 
 def test_a_stored_trace_that_is_not_whole_counts_as_none(tmp_path: Path) -> None:

@@ -425,3 +425,19 @@ def test_a_wrong_guess_is_found_and_read_again(tmp_path: Path, monkeypatch: pyte
     assert wrong.problems == ()
     assert np.array_equal(wrong.slices.start_ns, whole.slices.start_ns)
     assert wrong.facts.event_count == whole.facts.event_count
+
+
+def test_what_an_operator_was_given_is_kept_as_it_stands_there(tmp_path: Path) -> None:
+    events = healthy_events()
+    events[3]["args"] = {
+        "Input Dims": [[2, 3], [3, 4]],
+        "Input type": ["float", "float"],
+        "Concrete Inputs": ["", "[1, 1]", "True"],
+    }
+    trace = read(tmp_path, json.dumps({"traceEvents": events}).encode())
+    ops = trace.ops
+    assert ops.slice_row.tolist() == [0, 1]
+    given = [trace.strings[column[0]] for column in (ops.input_dims_id, ops.input_types_id)]
+    assert given == ["[[2, 3], [3, 4]]", '["float", "float"]']
+    assert trace.strings[ops.concrete_inputs_id[0]] == '["", "[1, 1]", "True"]'
+    assert [column[1] for column in (ops.input_dims_id, ops.input_types_id, ops.concrete_inputs_id)] == [-1] * 3
