@@ -110,6 +110,11 @@ class ResultModel(QAbstractTableModel):
         return () if self._now is None else self._now.source.widest
 
     @property
+    def is_empty(self) -> tuple[bool, ...]:
+        """For each column whether no row of the table has a value in it."""
+        return () if self._now is None else self._now.source.is_empty
+
+    @property
     def name_column(self) -> int:
         """The column that takes the room: ``name``, else the first of texts; -1 without columns."""
         return self._name_column
@@ -333,7 +338,7 @@ def _arranged(
     rows = source.arrange(words, sort, check)
     check()
     # Made here, in the worker, and kept by the source.
-    assert len(source.displays) == len(source.widest)
+    assert len(source.displays) == len(source.widest) == len(source.is_empty)
     return _Arrangement(source, words, sort, rows)
 
 

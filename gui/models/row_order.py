@@ -56,6 +56,7 @@ class TableRows:
         self._sorted: tuple[SortBy, Int32] | None = None
         self._displays: tuple[ColumnDisplay, ...] | None = None
         self._widest: tuple[tuple[str, ...], ...] | None = None
+        self._is_empty: tuple[bool, ...] | None = None
 
     @property
     def displays(self) -> tuple[ColumnDisplay, ...]:
@@ -73,6 +74,13 @@ class TableRows:
                 for column, display in zip(self.table.columns, self.displays, strict=True)
             )
         return self._widest
+
+    @property
+    def is_empty(self) -> tuple[bool, ...]:
+        """For each column whether no row has a value in it."""
+        if self._is_empty is None:
+            self._is_empty = tuple(not _is_known(column).any() for column in self.table.columns)
+        return self._is_empty
 
     def arrange(self, words: tuple[str, ...], sort: SortBy | None, check: Callable[[], None]) -> Int32:
         """Returns (shown,) int32: rows that hold all words, in order.
@@ -142,13 +150,8 @@ class TableRows:
         return kept[1]
 
     def _sorted_by(self, column: Column, descending: bool) -> Int32:
-        keys: Int64 | Float64 | Int32
-        if column.texts is not None:
-            keys, present = self._ranks(column), column.values != NO_ROW
-        elif column.values.dtype == np.int64:
-            keys, present = column.values, column.values != MISSING
-        else:
-            keys, present = column.values, ~np.isnan(column.values)
+        keys: Int64 | Float64 | Int32 = column.values if column.texts is None else self._ranks(column)
+        present = _is_known(column)
         rows = self._all()
         if present.all():
             return stable_order(keys, descending)
@@ -172,7 +175,7 @@ class TableRows:
             texts = sorted((column.texts[int(i)] for i in ids if i != NO_ROW), key=len)
             return tuple(texts[-3:])
         values = column.values
-        known = values != MISSING if values.dtype == np.int64 else ~np.isnan(values)
+        known = _is_known(column)
         if not known.any():
             return (display.text(None),)
         places = (
@@ -181,6 +184,18 @@ class TableRows:
         )
         texts = [display.text(column.value(place)) for place in places]
         return tuple(texts if known.all() else [*texts, display.text(None)])
+
+
+def _is_known(column: Column) -> Bool:
+    """Returns (n,) bool: the rows in which a column has a value."""
+    known: Bool
+    if column.texts is not None:
+        known = column.values != NO_ROW
+    elif column.values.dtype == np.int64:
+        known = column.values != MISSING
+    else:
+        known = ~np.isnan(column.values)
+    return known
 
 
 def stable_order(keys: Int64 | Float64 | Int32, descending: bool) -> Int32:

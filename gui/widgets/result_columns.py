@@ -38,7 +38,7 @@ class ColumnChoice:
 
     Attributes:
         order: Keys from left to right.
-        shown: Keys that the user showed although the table hides them at first.
+        shown: Keys that the user showed although the table hides them at first, or has no value in them.
         hidden: Keys that the user hid.
         widths: Key -> px, of columns that the user made wider or narrower.
         sort: None is the table's own.
@@ -104,6 +104,7 @@ class ResultColumns(QObject):
         self._choice = ColumnChoice()
         self._name = ""
         self._laid_out: tuple[str, ...] = ()
+        self._empty: frozenset[str] = frozenset()
         self._quiet = False
         header = view.horizontalHeader()
         header.setSectionsMovable(True)
@@ -142,6 +143,11 @@ class ResultColumns(QObject):
             return
         same = self._laid_out == (keys := (table.name, *(column.key for column in table.columns)))
         self._laid_out = keys
+        empty = frozenset(
+            column.key for column, none in zip(table.columns, self._model.is_empty, strict=True) if none
+        )
+        # Nor must a column go away because a part of the trace has no value for it.
+        self._empty = self._empty & empty if same else empty
         self._name = table.name
         self._choice = choice_of(self._settings.page_value(SETTINGS_PAGE, table.name))
         with self._silently():
@@ -163,7 +169,11 @@ class ResultColumns(QObject):
             return True
         if column.key in self._choice.hidden:
             return False
-        return column.shown or column.key in self._choice.shown
+        return column.key in self._choice.shown or self._is_shown_at_first(column)
+
+    def _is_shown_at_first(self, column: Column) -> bool:
+        """Whether a column is shown unless the user chooses: one without any value tells nothing."""
+        return column.shown and column.key not in self._empty
 
     def set_shown(self, column: Column, shown: bool) -> None:
         """Shows or hides a column, and remembers it."""
@@ -171,7 +181,7 @@ class ResultColumns(QObject):
         if table is None or self.is_shown(column) == shown:
             return
         others = {name: [key for key in getattr(self._choice, name) if key != column.key] for name in _LISTS}
-        if shown != column.shown:
+        if shown != self._is_shown_at_first(column):
             others["shown" if shown else "hidden"].append(column.key)
         self._keep(shown=tuple(others["shown"]), hidden=tuple(others["hidden"]))
         with self._silently():

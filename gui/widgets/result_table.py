@@ -356,6 +356,7 @@ class ResultTableWidget(QWidget):
 
     def _copy_cell(self, place: int, column: int) -> None:
         QGuiApplication.clipboard().setText(self.model.full_text(place, column))
+        self.told.emit("1 cell copied")
 
     def ask_export(self, kind: TextKind) -> None:
         """Asks where the rows should go as a file."""

@@ -327,8 +327,11 @@ def test_the_context_menu_copies_a_cell_and_rows_as_csv_and_json(shown: ResultTa
     shown.select_rows([2])
     menu = shown.menu(shown.model.place_of(2), 0)
     actions = {action.text(): action for action in menu.actions()}
+    told: list[str] = []
+    shown.told.connect(told.append)
     actions["Copy cell"].trigger()
     assert clipboard() == "=1+1"
+    assert told == ["1 cell copied"]
     actions["Copy selected rows as CSV"].trigger()
     assert clipboard().splitlines() == ["name,category,sum_ns,share_pct", "'=1+1,Other,,"]
     actions["Copy selected rows as JSON"].trigger()
@@ -408,6 +411,44 @@ def test_columns_sort_and_widths_are_kept_by_table_name(
     assert not second.model.sort_by.descending
     other = make(kernels("operators"))
     assert other.columns.visible_keys() == ("name", "category", "sum_ns", "share_pct")
+
+
+def collectives(*sizes: int) -> ResultTable:
+    """Rows whose sizes are known only if the trace has them."""
+    return ResultTable(
+        name="communication",
+        title="Communication",
+        columns=(
+            texts("name", "Pattern", ("All-reduce", "Send")),
+            Column(key="sum_ns", title="Sum", unit="ns", help="", values=np.array([5, 3], np.int64)),
+            Column(key="size_bytes", title="Size", unit="bytes", help="", values=np.array(sizes, np.int64)),
+        ),
+    )
+
+
+def test_a_column_without_any_value_is_hidden_until_the_user_shows_it(
+    make: Callable[[ResultTable], ResultTableWidget],
+) -> None:
+    widget = make(collectives(MISSING, MISSING))
+    assert widget.columns.visible_keys() == ("name", "sum_ns")
+    menu = QMenu(widget)
+    widget.columns.fill_menu(menu)
+    check(menu, "Size")
+    assert widget.columns.visible_keys() == ("name", "sum_ns", "size_bytes")
+    assert make(collectives(MISSING, MISSING)).columns.visible_keys() == ("name", "sum_ns", "size_bytes")
+    check(menu, "Size")
+    assert widget.columns.visible_keys() == ("name", "sum_ns")
+    assert make(collectives(8, MISSING)).columns.visible_keys() == ("name", "sum_ns", "size_bytes")
+
+
+def test_a_column_stays_when_a_part_of_the_trace_has_no_value_for_it(
+    make: Callable[[ResultTable], ResultTableWidget],
+) -> None:
+    widget = make(collectives(MISSING, MISSING))
+    widget.show_table(collectives(8, 16))
+    assert widget.columns.visible_keys() == ("name", "sum_ns", "size_bytes")
+    widget.show_table(collectives(MISSING, MISSING))
+    assert widget.columns.visible_keys() == ("name", "sum_ns", "size_bytes")
 
 
 def test_columns_can_be_put_back(shown: ResultTableWidget) -> None:
