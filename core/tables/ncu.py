@@ -199,6 +199,7 @@ class Instances:
         number: float64, NaN if it is none.
         integer: uint64, exact; 0 for a fraction.
         is_time_series: Whether keys are moments.
+        texts: Empty, or (n,) values that are texts (names of devices), "" where it is a number.
     """
 
     key: NDArray[np.uint64]
@@ -206,11 +207,13 @@ class Instances:
     number: Float64
     integer: NDArray[np.uint64]
     is_time_series: bool
+    texts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         freeze_columns(self, {"key": np.uint64, "number": np.float64, "integer": np.uint64})
-        if len(self.key_texts) not in (0, len(self.key)):
-            raise ValueError(f"Instances: {len(self.key_texts)} texts of {len(self.key)} keys")
+        for texts in (self.key_texts, self.texts):
+            if len(texts) not in (0, len(self.key)):
+                raise ValueError(f"Instances: {len(texts)} texts of {len(self.key)} keys")
 
     def __len__(self) -> int:
         return len(self.key)

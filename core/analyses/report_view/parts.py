@@ -179,7 +179,8 @@ class TimelineSeries:
     """One metric over time.
 
     Attributes:
-        times_ns: (n,) int64, ascending, since ``TimelinePart.start_ns``; when each sample was taken.
+        times_ns: (n,) int64, ascending, from the start of the launch (negative before it); when each
+            sample was taken.
         values: (n,) float64 in ``unit``, NaN where a sample holds none.
     """
 
@@ -206,15 +207,18 @@ class TimelineRow:
 class TimelinePart:
     """Metrics sampled while the launch ran, all rows on one axis.
 
+    Series come from several replays of the launch; each is placed by the start of its own replay.
+
     Attributes:
-        start_ns: Of the first sample, since the epoch; None if there is none.
-        span_ns: From the first sample to the last.
+        first_ns, last_ns: The axis; the launch starts at 0, or the first sample where that is not stored.
+        launch_end_ns: When the launch ended, None where that is not stored.
     """
 
     label: str
     rows: tuple[TimelineRow, ...]
-    start_ns: int | None
-    span_ns: int
+    first_ns: int
+    last_ns: int
+    launch_end_ns: int | None = None
     note: str = ""
 
 
