@@ -237,7 +237,7 @@ def _time_columns(times: GroupTimes, shown: Int64, everything_ns: int) -> tuple[
         number_column("mean_ns", "Mean", "ns", "Over the calls with a possible time.", times.mean_ns[shown]),
         number_column("min_ns", "Min", "ns", "Shortest duration.", times.min_ns[shown], shown=False),
         number_column("max_ns", "Max", "ns", "Longest duration.", times.max_ns[shown], shown=False),
-        number_column("p50_ns", "p50", "ns", f"Half are no longer, {rank}", times.p50_ns[shown]),
+        number_column("p50_ns", "p50", "ns", f"Half are no longer, {rank}", times.p50_ns[shown], shown=False),
         number_column("p99_ns", "p99", "ns", f"99 of 100 are no longer, {rank}", times.p99_ns[shown]),
         number_column(
             "impossible",
@@ -279,7 +279,10 @@ def why_no_kernels(index: TraceIndex) -> str:
         calls = _counted(counts[SliceKind.RUNTIME], "call")
         return f"No kernels in this trace, though it holds {calls} into the GPU's runtime."
     if counts[SliceKind.OP]:
-        return "No kernels: this trace is of the CPU alone. The Operators table shows what ran."
+        return (
+            "This trace was recorded on the CPU only: it holds operators, no kernels. "
+            "The Operators table shows what ran."
+        )
     return "No kernels in this trace."
 
 

@@ -88,8 +88,8 @@ def _delays(times: GroupTimes) -> tuple[Column, ...]:
             "delay_mean_ns", "Mean delay", "ns", "From the begin of the call to the work's.", times.mean_ns
         ),
         number_column("delay_min_ns", "Min delay", "ns", "The shortest.", times.min_ns),
-        number_column("delay_p50_ns", "Median delay", "ns", "Half are not longer.", times.p50_ns),
-        number_column("delay_p99_ns", "p99 delay", "ns", "99 of 100 are not longer.", times.p99_ns),
+        number_column("delay_p50_ns", "p50 delay", "ns", "Half are no longer.", times.p50_ns),
+        number_column("delay_p99_ns", "p99 delay", "ns", "99 of 100 are no longer.", times.p99_ns),
         number_column("delay_max_ns", "Max delay", "ns", "The longest.", times.max_ns),
     )
 

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     from core.tables.columns import Int32, Int64
     from core.tables.selection import Selection
 
-_ONE_RANK = "One rank alone arrives at nothing: open the traces of several ranks together, or their folder."
+_ONE_RANK = (
+    "This is the trace of one rank, and ranks are compared with each other. Open the files of all ranks "
+    "together, or the folder they are in."
+)
 _NOTHING_SHARED = "No collective occurs equally often on all ranks, so none can be compared."
 _SEVERAL_GROUPS = (
     "Collectives on the CPU name no process group, and the files do not say that there is one for all "

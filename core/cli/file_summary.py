@@ -161,7 +161,7 @@ def _write_text(index: TraceIndex, totals: Totals, problems: tuple[Problem, ...]
     rank = f", rank {facts.rank} of {facts.world_size or '?'}" if facts.rank is not None else ""
     write_line(f"{printable(index.trace.name)}: {format_count(totals.events)} events{rank}")
     rows = [
-        ["span", format_duration_ns(totals.span_ns)],
+        ["wall time", format_duration_ns(totals.span_ns)],
         *(_device_rows(index, totals) if len(index.trace.device_work) else []),
         ["operators", format_count(totals.ops)],
         ["steps", format_count(totals.steps)],

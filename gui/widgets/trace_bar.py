@@ -221,7 +221,7 @@ class FiguresStrip(QWidget):
 def figures_line(overview: Overview) -> str:
     """The figures in one line: what was summed, how long the devices were busy, and the wall time."""
     totals = overview.totals
-    wall = f"Wall {format_duration_ns(totals.span_ns)}"
+    wall = f"Wall time {format_duration_ns(totals.span_ns)}"
     nothing = without_kernels(overview)
     if nothing:
         return f"{nothing}   {wall}"
@@ -241,7 +241,7 @@ def figures_line(overview: Overview) -> str:
 def part_line(part: PartFigures) -> str:
     """The figures of a part in one line, after what it is."""
     totals = part.totals
-    wall = f"Wall {format_duration_ns(totals.span_ns)}"
+    wall = f"Wall time {format_duration_ns(totals.span_ns)}"
     if not totals.devices:
         operators = "operator" if totals.ops == 1 else "operators"
         return "   ".join((part.title, f"{format_count(totals.ops)} {operators}", wall))

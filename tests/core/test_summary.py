@@ -212,7 +212,7 @@ def test_a_trace_of_the_cpu_alone_shows_operators_and_says_so(
     ]
     assert main(["summary", str(path)]) == 0
     printed = capsys.readouterr().out
-    assert "of the CPU alone" in printed
+    assert "recorded on the CPU only" in printed
     assert "aten::mm" in printed
     assert "kernel time" not in printed
 

@@ -248,7 +248,7 @@ def test_the_ranks_of_a_capture_open_as_one_and_its_collectives_are_compared(
     files = [str(path) for path in captured.files["plain"]]
     assert main(["summary", *files]) == 0
     printed = capsys.readouterr().out
-    assert "of the CPU alone" in printed
+    assert "recorded on the CPU only" in printed
     assert "note: Aligned by the files' clocks" in printed
     assert "problem" not in printed
     recorded = [captured.of("plain", rank)[0].trace for rank in range(RANKS)]
@@ -295,4 +295,4 @@ def test_a_rank_alone_is_summed_up_by_its_operators(
     assert f"rank 1 of {RANKS}" in printed
     operators = int(np.count_nonzero(index.trace.slices.kind == SliceKind.OP))
     assert re.search(rf"operators +{format_count(operators)}$", printed, re.MULTILINE)
-    assert "No kernels: this trace is of the CPU alone." in printed
+    assert "This trace was recorded on the CPU only" in printed

@@ -128,7 +128,7 @@ def test_a_file_shows_kernels_timeline_and_figures(
     assert window.page.subtitle() == "steps.json, steps 3\N{EN DASH}4, 10 events"
     assert column(view, "name") == ["gemm_a", "relu_b"]
     assert column(view, "sum_ns") == [50_000, 10_000]
-    assert view.strip.text == "3 kernels   Summed 60.00 µs   Busy 60.00 µs   Wall 200.0 µs"
+    assert view.strip.text == "3 kernels   Summed 60.00 µs   Busy 60.00 µs   Wall time 200.0 µs"
     assert view.timeline.view is not None
     assert pairs(window, "figures")["Kernel time, busy"] == "60.00 µs"
     assert [view.bar.steps.itemText(place) for place in (2, 3)] == ["Step 3", "Step 4"]
@@ -174,19 +174,19 @@ def test_the_figures_are_those_of_the_selected_part_and_say_of_which(
     inspector = page_of(window).trace_inspector
     assert inspector.figures_title == "Whole trace"
     view.set_range(Selection(0, 100_000))
-    words = "Step 3   1 kernel   Summed 30.00 µs   Busy 30.00 µs   Wall 100.0 µs   GPU busy 30.0\xa0%"
+    words = "Step 3   1 kernel   Summed 30.00 µs   Busy 30.00 µs   Wall time 100.0 µs   GPU busy 30.0\xa0%"
     qtbot.waitUntil(lambda: view.strip.text == words, timeout=LIMIT_MS)
     assert inspector.figures_title == "Step 3"
     assert pairs(window, "figures")["Kernel time, summed"] == "30.00 µs"
     assert pairs(window, "figures")["GPU busy"] == "30.0\N{NO-BREAK SPACE}%"
     view.set_range(Selection(145_000, 165_000))
-    words = "Selected range   1 kernel   Summed 20.00 µs   Busy 15.00 µs   Wall 20.00 µs"
+    words = "Selected range   1 kernel   Summed 20.00 µs   Busy 15.00 µs   Wall time 20.00 µs"
     qtbot.waitUntil(lambda: view.strip.text == f"{words}   GPU busy 75.0\xa0%", timeout=LIMIT_MS)
     assert inspector.figures_title == "Selected range"
     view.set_range(Selection(0, 200_000))
     qtbot.waitUntil(lambda: view.strip.text.startswith("All steps   3 kernels"), timeout=LIMIT_MS)
     view.clear_range()
-    assert view.strip.text == "3 kernels   Summed 60.00 µs   Busy 60.00 µs   Wall 200.0 µs"
+    assert view.strip.text == "3 kernels   Summed 60.00 µs   Busy 60.00 µs   Wall time 200.0 µs"
     assert inspector.figures_title == "Whole trace"
 
 

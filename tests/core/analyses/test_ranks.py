@@ -145,7 +145,7 @@ def test_a_table_without_a_collective_that_overlaps_says_so() -> None:
 def test_one_rank_alone_says_what_to_open(summarize: Any) -> None:
     table = summarize(TraceIndex(rank_trace(0, [100], [150])), WHOLE)
     assert len(table) == 0
-    assert "several ranks" in table.empty
+    assert "the files of all ranks" in table.empty
 
 
 @pytest.mark.parametrize("summarize", [list_arrivals, summarize_stragglers])
