@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 LEVELS: Final[tuple[Level, ...]] = ("dram", "l2", "l1")
 """The levels of memory, in the order of the columns of ``PointTable.moved_bytes``."""
 
+LEVEL_TITLES: Final[dict[Level, str]] = {"dram": "DRAM", "l2": "L2", "l1": "L1"}
+
 
 class PointOrigin(IntEnum):
     """How the work of a point is known."""
@@ -53,6 +55,19 @@ class WorkType(IntEnum):
     OTHER_TENSOR = 11
     """On tensor cores, of a type that is not known."""
     BF16 = 12
+
+    @property
+    def title(self) -> str:
+        """As tables and legends show it: "BF16 tensor"; "" for no work."""
+        if self is WorkType.NONE:
+            return ""
+        kind, _, unit = self.name.partition("_")
+        return " ".join(["Other" if kind == "OTHER" else kind, *filter(None, [unit.lower()])])
+
+    @property
+    def is_tensor(self) -> bool:
+        """Whether tensor cores did it."""
+        return self.name.endswith("_TENSOR")
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
