@@ -199,6 +199,20 @@ def printable(text: str) -> str:
     return "".join(_printable_character(character) for character in text)
 
 
+def not_opened(name: str, error: DashboardError, *, several: bool = False) -> DashboardError:
+    """Returns the refusal of a file with the file's name in front, as the window and the terminal say it.
+
+    Args:
+        name: Of the file or folder, printable.
+        error: Why; one that begins with the name stays as it is.
+        several: Whether the name is of several files.
+    """
+    if error.message.startswith(name):
+        return error
+    were = "were" if several else "was"
+    return DashboardError(f"{name} {were} not opened. {error.message}", error.hint)
+
+
 def _printable_character(character: str) -> str:
     if character.isprintable():
         return character

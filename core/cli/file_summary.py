@@ -18,7 +18,7 @@ from core.cli.report_summary import is_report, run_report_summary
 from core.errors import DashboardError
 from core.export import shown_cells, write_csv
 from core.export import write_json as write_table_json
-from core.files import describe_path, printable
+from core.files import describe_path, not_opened, printable
 from core.readers import reader_of
 from core.readers.cache import TraceCache
 from core.readers.trace_set import find_traces, read_traces
@@ -46,7 +46,10 @@ def run_summary(options: argparse.Namespace) -> int:
         _find(options.table)
     elif options.csv:
         raise DashboardError("--csv writes one table.", f"Name it: --table {'|'.join(_names())}.")
-    trace = _read(paths)
+    try:
+        trace = _read(paths)
+    except DashboardError as error:
+        raise not_opened(_name_of(paths), error, several=len(paths) > 1) from error
     index = TraceIndex(trace)
     if options.table is not None:
         _write_table(find_analysis(options.table).summarize(index, WHOLE), options)
@@ -96,6 +99,12 @@ def _names() -> list[str]:
 def _find(name: str) -> None:
     if name not in _names():
         raise DashboardError(f"There is no table {name}.", f"Tables are: {', '.join(_names())}.")
+
+
+def _name_of(paths: list[Path]) -> str:
+    """Return how the window calls what is opened, too."""
+    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    return printable(paths[0].name or str(paths[0])) + more
 
 
 def _read(paths: list[Path]) -> Trace:

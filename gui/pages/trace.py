@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
-from core.errors import DashboardError
-from core.files import SAMPLE_TRACE
+from core.files import SAMPLE_TRACE, not_opened
 from gui.pages.page import Page
 from gui.traces.document import TraceDocument
 from gui.widgets.document_tabs import DocumentBar
@@ -214,10 +213,7 @@ class TracePage(Page):
         if state in ("refused", "cancelled"):
             error = document.error
             if state == "refused" and error is not None:
-                name = document.name
-                known = error.message.startswith(name)
-                message = error.message if known else f"{name} was not opened. {error.message}"
-                self.show_error(DashboardError(message, error.hint))
+                self.show_error(not_opened(document.name, error, several=len(document.files) > 1))
             self.context.traces.remove(path, self._before)
             return
         if state == "open":

@@ -11,6 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
+from core.cli import main
 from core.files import SAMPLE_TRACE
 from core.runs.snapshot import Capture
 from core.tables.selection import WHOLE, Selection
@@ -520,6 +521,19 @@ def test_a_folder_of_ranks_is_one_trace(
         select(qtbot, window, view, name)
         words = f"of rank {name[-1]}"
         qtbot.waitUntil(lambda: pairs(window, "arguments").get("custom") == words, timeout=LIMIT_MS)  # noqa: B023
+
+
+def test_a_refusal_reads_the_same_in_the_window_and_in_the_terminal(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = tmp_path / "text.json"
+    text.write_text('{"traceEvents": "text"}')
+    assert main(["summary", str(text)]) == 2
+    error, hint = capsys.readouterr().err.splitlines()
+    assert error == "error: text.json was not opened. Not a trace: traceEvents is text."
+    window.context.open_path(text)
+    qtbot.waitUntil(lambda: "traceEvents is text" in messages(window), timeout=LIMIT_MS)
+    assert messages(window) == f"{error} {hint.removeprefix('hint: ')}"
 
 
 def test_a_folder_with_two_captures_of_a_rank_is_refused_in_one_line(
