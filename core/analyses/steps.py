@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from core.analyses.categories import Category
 from core.analyses.intervals import counts_by_key, sums_by_key
 from core.analyses.step_time import split_steps
 from core.tables.columns import NO_ROW
@@ -47,6 +48,10 @@ _ORDER: Final = (
 )
 """What a step's time went to stands first, in parts that add up to it."""
 
+_WITHOUT_WORK: Final = ("step", "rank", "duration_ns")
+"""What is to be seen of the steps of a trace without device work: all else is zero."""
+_OF_COLLECTIVES: Final = ("communication_exposed_ns", "communication_hidden_ns")
+
 
 def summarize_steps(index: TraceIndex, selection: Selection = WHOLE) -> ResultTable:
     """Makes a row for each step of each thread that marks steps.
@@ -76,14 +81,26 @@ def summarize_steps(index: TraceIndex, selection: Selection = WHOLE) -> ResultTa
     place[chosen] = np.arange(len(chosen))
     chosen_step = place[index.step_of_work]
     members, member_ends = _members(trace, chosen_step, len(chosen))
+    told = _telling_keys(index)
     return ResultTable(
         name="steps",
         title="Steps",
-        columns=tuple(replace(column, values=column.values[chosen]) for column in columns),
+        columns=tuple(
+            replace(column, values=column.values[chosen], shown=column.shown and column.key in told)
+            for column in columns
+        ),
         notes=_notes(index, chosen_step, len(chosen)),
         members=members,
         member_ends=member_ends,
     )
+
+
+def _telling_keys(index: TraceIndex) -> frozenset[str]:
+    """Returns the columns that are not zero in each step of a trace because it lacks such work."""
+    if not len(index.trace.device_work):
+        return frozenset(_WITHOUT_WORK)
+    communicates = bool((index.categories == Category.COMMUNICATION).any())
+    return frozenset(_ORDER if communicates else set(_ORDER).difference(_OF_COLLECTIVES))
 
 
 def _facts(trace: Trace, steps: Steps) -> tuple[Column, ...]:

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 _SAMPLE = 10_000
 _MOST_DECIMALS = 3
 _VANISHES = 0.1
+_VANISHING_SUM = 0.01
+"""Of a unit: a smaller one is taken for typical values below it. Large sums are what is read: 262.423 ms."""
+
 _MOST_SHOWN = 1e6
 _TIME_ROOM = 10.0
 """A time is written as up to 9,999 of a unit before the next one is taken: 1,204.0 \N{MICRO SIGN}s."""
@@ -50,10 +53,11 @@ _SHARING: Final = ("ns", "bytes", "bytes_per_s")
 """Units of which a table's columns are compared with each other."""
 
 _DELAYS: Final = "delays"
+_SUMS: Final = "sums"
 _TIMES: Final = (
     (_DELAYS, re.compile("delay|clock_skew")),
     ("times of one call", re.compile("(mean|min|max|p50|p99)_ns$")),
-    ("sums", re.compile("(^sum|_total|_self)_ns$")),
+    (_SUMS, re.compile("(^sum|_total|_self)_ns$")),
     ("parts", re.compile("")),
 )
 """Which durations are compared, told by their keys; the first that fits counts."""
@@ -192,7 +196,8 @@ def _unit(family: _Family, sizes: Sequence[_Size]) -> tuple[str, float]:
         # Some microseconds, and now and then a second of somebody who waited: the many are what is read.
         return _fitting(scales[1:], typical, typical, _TIME_ROOM)
     largest = max(size.largest for size in some)
-    return _fitting(scales, typical, largest, _TIME_ROOM if family.unit == "ns" else 1.0)
+    vanishes = _VANISHING_SUM if family.joined_by == _SUMS else _VANISHES
+    return _fitting(scales, typical, largest, _TIME_ROOM if family.unit == "ns" else 1.0, vanishes)
 
 
 def _size(column: Column) -> _Size:
@@ -213,7 +218,11 @@ def _present(sample: Float64, column: Column) -> Float64:
 
 
 def _fitting(
-    scales: tuple[tuple[str, float], ...], typical: float, largest: float, room: float
+    scales: tuple[tuple[str, float], ...],
+    typical: float,
+    largest: float,
+    room: float,
+    vanishes: float = _VANISHES,
 ) -> tuple[str, float]:
     """The largest value has one digit before its point, up to four for a time.
 
@@ -222,7 +231,7 @@ def _fitting(
     place = 0
     while place + 1 < len(scales) and largest >= scales[place + 1][1] * room:
         place += 1
-    while place and typical < scales[place][1] * _VANISHES and largest < scales[place - 1][1] * _MOST_SHOWN:
+    while place and typical < scales[place][1] * vanishes and largest < scales[place - 1][1] * _MOST_SHOWN:
         place -= 1
     return scales[place]
 

@@ -144,6 +144,20 @@ def test_without_gpu_work_the_table_says_so() -> None:
     assert us(table, "idle_other_ns") == [50]
 
 
+def test_what_is_zero_for_want_of_such_work_is_not_shown_at_first() -> None:
+    def shown(*events: dict[str, Any]) -> set[str]:
+        table = steps_of(annotation("ProfilerStep#1", 0, 100), *events)
+        return {column.key for column in table.columns if column.shown}
+
+    communication = {"communication_exposed_ns", "communication_hidden_ns"}
+    assert shown(op("aten::mm", 10, 20)) == {"step", "duration_ns"}
+    assert shown(kernel("gemm", 10, 30)).isdisjoint(communication)
+    assert shown(kernel("gemm", 10, 30), kernel(NCCL, 30, 30)) == {
+        *shown(kernel("gemm", 10, 30)),
+        *communication,
+    }
+
+
 def test_steps_without_gpu_work_are_said(shared_cases: Path) -> None:
     table = summarize_steps(TraceIndex(read_slowly(shared_cases / "T25.json")))
     check_parts(table)

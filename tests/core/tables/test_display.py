@@ -84,6 +84,16 @@ def test_times_of_one_call_share_a_unit_and_sums_have_theirs() -> None:
     }
 
 
+def test_large_sums_keep_their_unit_beside_many_small_ones() -> None:
+    cells = table(
+        "ns", sum_ns=[262_422_500, 90_000, 30_000, 20_000], mean_ns=[2_186_900, 9_000, 3_000, 2_000]
+    )
+    assert cells == {
+        "sum_ns": ["sum_ns, ms", "262.423", "0.090", "0.030", "0.020"],
+        "mean_ns": ["mean_ns, µs", "2,186.9", "9.0", "3.0", "2.0"],
+    }
+
+
 def test_the_parts_of_a_step_share_a_unit_also_where_all_are_zero() -> None:
     cells = table(
         "ns",
