@@ -83,7 +83,14 @@ if TYPE_CHECKING:
         """Types a compiled function as what it was written as."""
         return function
 
+    def prefetch(array: object, item: int) -> None:
+        """Asks for an entry of an array, counted over all its dimensions, without waiting for it."""
+
 else:
+    import numba.core.cgutils
+    import numba.extending
+    from llvmlite import ir
+
     compiled = numba.njit(cache=KEEP, nogil=True, boundscheck=False)
     """Compiles a function at its first call. It releases the interpreter lock while it runs."""
 
@@ -99,6 +106,29 @@ else:
             return numba.njit(cache=KEEP, nogil=True, boundscheck=False, _nrt=False)(function)
         finally:
             numba.core.config.CACHE_DIR = kept
+
+    def _emit_prefetch(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        """Emits the instruction that reads a line of memory ahead.
+
+        Source: LLVM Language Reference, llvm.prefetch: a read, kept as near as can be, of data.
+        """
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        number = ir.IntType(32)
+        address = builder.bitcast(builder.gep(array.data, [arguments[1]]), ir.IntType(8).as_pointer())
+        kind = ir.FunctionType(ir.VoidType(), [address.type, number, number, number])
+        ahead = numba.core.cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+        builder.call(ahead, [address, *(ir.Constant(number, each) for each in (0, 3, 1))])
+        return context.get_dummy_value()
+
+    @numba.extending.intrinsic
+    def prefetch(_: object, array: object, item: object) -> tuple[object, object]:
+        """Asks for an entry of an array without waiting for it.
+
+        Args:
+            array: Contiguous.
+            item: Number of the entry in it, counted over all its dimensions.
+        """
+        return numba.types.void(array, item), _emit_prefetch
 
     compiled_part = numba.njit(
         nogil=True, boundscheck=False, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True

@@ -14,13 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from core.analyses.timeline_index import PACKED_LIMIT_NS, UNPACKED, edges_ns
-from core.compiled import compiled
+from core.compiled import compiled, prefetch
 from core.tables.timeline import IDLE
 
 _FEW_A_PIXEL = 4
 """Slices a pixel, on average over a row, up to which they are walked through."""
 
 _DURATION_BITS = PACKED_LIMIT_NS - 1
+
+_BLOCKS_AT_ONCE = 16
+"""So many blocks are compared with an edge together; a pixel of a very crowded picture has about as many."""
+
+_MOST_STEPS = 4
+"""Steps of so many blocks until the distance to an edge is doubled instead."""
 
 _PIXELS_AT_ONCE = 128
 """So many pixels of a crowded row are worked out together, so that what is in between stays in the cache."""
@@ -186,15 +192,11 @@ def _raster(  # noqa: PLR0913, PLR0917  (a compiled loop takes arrays, no object
                 start_ns, end_ns, slice_colour, begin, end, edges, by_colour, colour[number], busy_ns[number]
             )
             continue
-        block = block_first[row]
-        for edge in range(len(edges)):
-            block = block_before(block_start_ns, block, block_first[row + 1], edges[edge])
-            blocks[edge] = block - block_first[row]
         part = slice(block_first[row], block_first[row + 1])
         notes = note_busy_ns[note_first[row] : note_first[row + 1]]
+        _find_blocks(block_start_ns[part], block_slices[part], notes, edges, blocks)
         for pixel in range(0, len(edges) - 1, _PIXELS_AT_ONCE):
             here = slice(pixel, min(pixel + _PIXELS_AT_ONCE, len(edges) - 1) + 1)
-            _touch(block_slices[part], notes, blocks[here], until)
             _busy_until(
                 start_ns[first:last],
                 end_ns[first:last],
@@ -211,18 +213,36 @@ def _raster(  # noqa: PLR0913, PLR0917  (a compiled loop takes arrays, no object
 
 
 @compiled
-def _touch(block_slices: Uint64, notes: Int64 | Uint32, blocks: Int64, until: Int64) -> None:
-    """Reads a little of all that ``_busy_until`` is going to read.
+def _find_blocks(
+    block_start_ns: Int64, block_slices: Uint64, notes: Int64 | Uint32, edges: Int64, blocks: Int64
+) -> None:
+    """The last block of a row that begins before each edge, the first if none does.
 
-    These reads wait for main memory together, those of ``_busy_until`` would wait
-    one after the other; both loops take a third less than the second alone. The
-    sums go where they will be overwritten, so that the compiler keeps the loop.
+    What ``_busy_until`` is going to read of it is asked for at once: main memory
+    answers many such reads together, and ``_busy_until`` would wait for each.
     """
-    last, final = block_slices.shape[1] - 1, notes.shape[1] - 1
-    for edge in range(len(blocks)):
-        block, note = blocks[edge], blocks[edge] // 2
-        read = np.int64(block_slices[block, 0] & 255) + np.int64(block_slices[block, last] & 255)
-        until[0, edge] = read + notes[note, 0] + notes[note, final]
+    count = len(block_start_ns)
+    block = 0
+    for edge in range(len(edges)):
+        steps = 0
+        while True:
+            if steps == _MOST_STEPS or block + _BLOCKS_AT_ONCE >= count:
+                block = block_before(block_start_ns, block, count, edges[edge])
+                break
+            # A slice and a fixed number, so that the compiler compares several at a time.
+            next_ns = block_start_ns[block + 1 : block + 1 + _BLOCKS_AT_ONCE]
+            before = 0
+            for each in range(_BLOCKS_AT_ONCE):
+                before += int(next_ns[each] < edges[edge])
+            block += before
+            if before < _BLOCKS_AT_ONCE:
+                break
+            steps += 1
+        blocks[edge] = block
+        prefetch(block_slices, block * block_slices.shape[1])
+        note = block // 2 * notes.shape[1]
+        prefetch(notes, note)
+        prefetch(notes, note + notes.shape[1] - 1)
 
 
 @compiled
