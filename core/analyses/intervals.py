@@ -145,6 +145,23 @@ def _combine(left: IntervalSet, right: IntervalSet, *, in_right: bool) -> Interv
     return union(key[places], time_ns[places], time_ns[places + 1])
 
 
+def busy_in_bins(intervals: IntervalSet, edges_ns: Int64) -> Int64:
+    """Returns how much of each bin one key's intervals fill.
+
+    Args:
+        intervals: Of one key.
+        edges_ns: (bins + 1,) int64, where the bins begin and end; ascending.
+
+    Returns:
+        (bins,) int64.
+    """
+    until_ns = np.concatenate(([0], np.cumsum(intervals.end_ns - intervals.start_ns)))
+    begun = np.searchsorted(intervals.start_ns, edges_ns, side="right")
+    end_ns = np.concatenate((edges_ns[:1], intervals.end_ns))[begun]
+    filled: Int64 = np.diff(until_ns[begun] - np.where(end_ns > edges_ns, end_ns - edges_ns, 0))
+    return filled
+
+
 def cut_to_windows(
     line: IntervalSet, window_key: NDArray[np.integer], start_ns: Int64, end_ns: Int64
 ) -> IntervalSet:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -61,6 +61,7 @@ class Overview:
         problems: Of the reader and of the analyses.
         outside_ns: Sum of the kernels outside any step.
         devices: How many devices worked; number 0 of two ranks on two hosts are two.
+        device_numbers: Their numbers, as the profiler counts them.
     """
 
     totals: Totals
@@ -69,6 +70,7 @@ class Overview:
     problems: tuple[Problem, ...]
     outside_ns: int
     devices: int
+    device_numbers: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +181,8 @@ def build(trace: Trace, parts: TimelineParts) -> Laid:
 
     index = build_timeline(parts.slices, parts.lanes, parts.groups)
     slices = trace.slices
+    if not len(trace.device_work):
+        index = replace(index, overview_busy_ns=_host_busy_ns(trace, parts, index))
     own = (slices.kind != SliceKind.PROFILER) & (slices.duration_ns > 0)
     first_ns, last_ns = index.start_of_all_ns, index.end_of_all_ns
     if own.any():
@@ -186,6 +190,29 @@ def build(trace: Trace, parts: TimelineParts) -> Laid:
         first_ns = max(first_ns, int(start_ns.min()))
         last_ns = min(last_ns, int((start_ns + slices.duration_ns[own]).max()))
     return Laid(index, parts.slices.lane, parts.counters, first_ns, max(last_ns, first_ns + 1))
+
+
+def _host_busy_ns(trace: Trace, parts: TimelineParts, index: TimelineIndex) -> Int64:
+    """Returns (groups, bins) int64: time in which an operator, a call or a collective ran on the host.
+
+    Ranges lie over them in the same lanes: a step is no work, and lasts all the time.
+    """
+    from core.analyses.alignment import host_collectives_by_rank  # noqa: PLC0415
+    from core.analyses.intervals import busy_in_bins, ends_ns, union  # noqa: PLC0415
+    from core.analyses.timeline_index import edges_ns  # noqa: PLC0415
+
+    slices = trace.slices
+    chosen = np.isin(slices.kind, [int(kind) for kind in (SliceKind.OP, SliceKind.RUNTIME)])
+    for collectives in host_collectives_by_rank(trace).values():
+        chosen[collectives.slice_row] = True
+    group = np.array([lane.group for lane in parts.lanes], np.int64)[parts.slices.lane[chosen]]
+    start_ns = slices.start_ns[chosen]
+    busy = union(group, start_ns, ends_ns(start_ns, slices.duration_ns[chosen]))
+    edges = edges_ns(index.start_of_all_ns, index.end_of_all_ns, index.overview_busy_ns.shape[1])
+    found = np.zeros_like(index.overview_busy_ns)
+    for number in range(len(parts.groups)):
+        found[number] = busy_in_bins(busy.of_key(number), edges)
+    return found
 
 
 def overview_of(index: TraceIndex) -> Overview:
@@ -213,6 +240,9 @@ def overview_of(index: TraceIndex) -> Overview:
         problems=(*trace.problems, *judge(index)),
         outside_ns=int(np.maximum(trace.slices.duration_ns[outside], 0).sum()) if len(steps) else 0,
         devices=len(np.unique(trace.tracks.process_id[trace.slices.track[rows]])),
+        device_numbers=tuple(
+            number for number in np.unique(trace.device_work.device).tolist() if number >= 0
+        ),
     )
 
 

@@ -196,7 +196,9 @@ class TraceInspector(QWidget):
         self.head.show_words("Trace", name)
         shown = []
         if trace is not None:
-            self.pairs["file"].set_pairs(file_pairs(trace))
+            self.pairs["file"].set_pairs(
+                file_pairs(trace, () if overview is None else overview.device_numbers)
+            )
             shown.append("file")
         if trace is not None and (overview is not None or part is not None):
             self._sections["figures"].set_title("Whole trace" if part is None else part.title)

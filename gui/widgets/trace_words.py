@@ -16,6 +16,8 @@ from core.units import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from core.analyses.slice_facts import LaunchShape, SliceFacts
     from core.tables.selection import Selection
     from core.tables.trace import Trace
@@ -46,6 +48,10 @@ _SHARE_OF: Final = {
 }
 """What a share is of; slices of other kinds lie in each other, or are no work."""
 _TIMES: Final = " \N{MULTIPLICATION SIGN} "
+_OWN_NUMBERS: Final = (
+    "The profiler numbers devices itself. On AMD it counts CPUs too, so its number may be another than "
+    "PyTorch's."
+)
 
 
 def head_words(facts: SliceFacts) -> str:
@@ -69,7 +75,7 @@ def this_pairs(facts: SliceFacts) -> Pairs:
         pairs.append(_delay_pair(facts))
         pairs += _beside_pairs(facts)
         pairs.append(("Stream", _number(facts.stream), ""))
-        pairs.append(("Device", _number(facts.device), ""))
+        pairs.append(("Device", _number(facts.device), _OWN_NUMBERS))
     else:
         pairs.append(("Thread", printable(facts.thread), ""))
         pairs.append(("Process", printable(facts.process), ""))
@@ -266,14 +272,26 @@ def _count_pairs(overview: Overview) -> Pairs:
     ]
 
 
-def file_pairs(trace: Trace) -> Pairs:
-    """What the file says of itself."""
+def file_pairs(trace: Trace, device_numbers: Sequence[int] = ()) -> Pairs:
+    """What the file says of itself.
+
+    Args:
+        trace: The trace.
+        device_numbers: The devices of its timeline; on AMD the profiler counts the CPUs before them too.
+    """
     facts = trace.facts
     pairs = [
         ("Size", format_file_bytes(facts.source_bytes), ""),
         ("Events", format_count(facts.event_count), ""),
     ]
-    pairs += [(f"Device {device.id}", printable(device.name), "") for device in facts.devices if device.name]
+    listed = [device for device in facts.devices if device.name]
+    pairs += [(f"Device {device.id}", printable(device.name), "As PyTorch counts.") for device in listed]
+    others = sorted(set(device_numbers) - {device.id for device in listed})
+    if listed and others:
+        numbers = ", ".join(map(str, others))
+        one = len(listed) == len(device_numbers) == 1
+        where = f"Device {listed[0].id} in the timeline" if one else "In the timeline"
+        pairs.append((where, f"GPU {numbers}", _OWN_NUMBERS))
     if facts.rank is not None:
         of = "" if facts.world_size is None else f" of {facts.world_size}"
         pairs.append(("Rank", f"{facts.rank}{of}", ""))

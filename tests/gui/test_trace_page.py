@@ -439,6 +439,40 @@ def test_notes_on_the_data_lead_to_the_rows_they_are_about(
     qtbot.waitUntil(lambda: column(view, "name") == ["gemm_a", "relu_b"], timeout=LIMIT_MS)
 
 
+def test_the_overview_of_a_trace_of_the_cpu_shows_operators_and_not_steps(
+    open_trace: Callable[[Path], TraceView], tmp_path: Path
+) -> None:
+    view = open_trace(
+        write_trace(
+            tmp_path / "cpu.json",
+            annotation("ProfilerStep#3", 0, 100),
+            op("aten::mm", 10, 20),
+            op("aten::relu", 20, 5),
+            annotation("gloo:all_reduce", 60, 40, tid=2),
+        )
+    )
+    laid = view.document.laid
+    assert laid is not None
+    (busy_ns,) = laid.index.overview_busy_ns
+    edges = np.linspace(laid.index.start_of_all_ns, laid.index.end_of_all_ns, len(busy_ns) + 1)
+    assert busy_ns.sum() == 60_000
+    assert edges[:-1][busy_ns > 0].min() == pytest.approx(10_000, abs=100)
+    assert not busy_ns[(edges[:-1] > 30_000) & (edges[1:] < 60_000)].any()
+
+
+def test_two_numbers_of_one_device_are_told_apart(
+    window: MainWindow, open_trace: Callable[[Path], TraceView], tmp_path: Path
+) -> None:
+    """On AMD the profiler counts CPUs before the GPUs; PyTorch does not."""
+    properties = [{"id": 0, "name": "AMD Instinct MI300X"}]
+    open_trace(
+        write_trace(tmp_path / "mi300.json", kernel("gemm", 0, 5, device=2), deviceProperties=properties)
+    )
+    pairs = page_of(window).trace_inspector.pairs["file"].pairs
+    assert ("Device 0", "AMD Instinct MI300X") in pairs
+    assert ("Device 0 in the timeline", "GPU 2") in pairs
+
+
 def test_a_trace_of_the_cpu_shows_operators(
     window: MainWindow, open_trace: Callable[[Path], TraceView]
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 
 from core.analyses.intervals import (
     IntervalSet,
+    busy_in_bins,
     cut_to_windows,
     ends_ns,
     exact_sum,
@@ -69,6 +72,15 @@ def test_windows_cut_a_line(line: Intervals, windows: Intervals) -> None:
     found = cut_to_windows(set_of(one_key), columns[:, 0], columns[:, 1], columns[:, 2])
     busy = {ns for _, ns in moments(one_key)}
     check(found, {(key, ns) for key, ns in moments(windows) if ns in busy})
+
+
+@given(some_intervals, st.lists(st.integers(-5, 45), min_size=2, max_size=8))
+def test_bins_are_filled_by_what_lies_in_them(line: Intervals, edges: list[int]) -> None:
+    one_key = [(0, start, end) for _, start, end in line]
+    edges.sort()
+    busy = {ns for _, ns in moments(one_key)}
+    expected = [len(busy.intersection(range(*each))) for each in pairwise(edges)]
+    assert busy_in_bins(set_of(one_key), np.array(edges, np.int64)).tolist() == expected
 
 
 def test_the_intervals_of_one_key() -> None:
