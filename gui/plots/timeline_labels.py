@@ -17,6 +17,7 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPainter, QTextLayout
 
 from core.compiled import compiled
+from gui.plots.timeline_letters import Letters
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QFont
@@ -93,6 +94,7 @@ class LaneLabels:
         self._ascent = metrics.ascent()
         self._height = metrics.height()
         self._height_px = max(1, int(np.ceil(self._height * scale)))
+        self._letters = Letters(font, scale)
         self._masks: dict[str, _Mask] = {}
         self._coverage = np.zeros(2**16, np.uint8)
         self._used = 0
@@ -169,6 +171,17 @@ class LaneLabels:
 
     def _drawn(self, text: str) -> _Mask:
         """Draws the mask of a text."""
+        shown, ends = self._letters.drawn(text) or self._laid_out(text)
+        first, self._used = self._used, self._used + shown.size
+        if self._used > len(self._coverage):
+            grown = np.zeros(max(self._used, 2 * len(self._coverage)), np.uint8)
+            grown[:first] = self._coverage[:first]
+            self._coverage = grown
+        self._coverage[first : self._used] = shown.ravel()
+        return _Mask(first, shown.shape[1], ends)
+
+    def _laid_out(self, text: str) -> tuple[Uint8, tuple[float, ...]]:
+        """Draws a text of any script as Qt lays it out."""
         layout = QTextLayout(text.replace("\n", " "), self._font)
         layout.beginLayout()
         line = layout.createLine()
@@ -185,13 +198,7 @@ class LaneLabels:
             painter.setPen(Qt.GlobalColor.white)
             painter.drawText(QPointF(0, self._ascent), text.replace("\n", " "))
         shown = np.frombuffer(image.constBits(), np.uint8).reshape(self._height_px, width_px, 4)[:, :, 3]
-        first, self._used = self._used, self._used + shown.size
-        if self._used > len(self._coverage):
-            grown = np.zeros(max(self._used, 2 * len(self._coverage)), np.uint8)
-            grown[:first] = self._coverage[:first]
-            self._coverage = grown
-        self._coverage[first : self._used] = shown.ravel()
-        return _Mask(first, width_px, ends)
+        return shown.copy(), ends
 
 
 @compiled
