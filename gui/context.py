@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from core.runs.store import RunStore
@@ -27,6 +27,7 @@ class PageContext:
     Attributes:
         navigate: Shows a page by its ``NAME``.
         open_path: Opens a file or folder on the page that takes it, as a drop does.
+        open_paths: Opens several together: the ranks of one trace become one.
     """
 
     theme: ThemeController
@@ -40,3 +41,4 @@ class PageContext:
     traces: OpenTraces
     navigate: Callable[[str], None]
     open_path: Callable[[Path], None]
+    open_paths: Callable[[Sequence[Path]], None]

@@ -95,6 +95,7 @@ class MainWindow(QMainWindow):
         self._saves = True
         self._crash: CrashDialog | None = None
         machine = Machine(tasks, settings, self)
+        self.opener = Opener(tasks, self)
         self.context = PageContext(
             theme=theme,
             tasks=tasks,
@@ -107,8 +108,8 @@ class MainWindow(QMainWindow):
             traces=OpenTraces(settings, self),
             navigate=self.navigate,
             open_path=lambda path: self.opener.open([path]),
+            open_paths=self.opener.open,
         )
-        self.opener = Opener(tasks, self)
         self._leaving = Leaving(self, self.context.session)
         self._build()
         self._connect()
@@ -155,7 +156,7 @@ class MainWindow(QMainWindow):
         self.palette_box = Palette(
             theme,
             self,
-            lambda: palette_entries(actions, self.context.recent.rows, self.context.open_path),
+            lambda: palette_entries(actions, self.context.recent.rows, self.context.open_paths),
         )
         self.drop_target = DropTarget(self, self.opener)
         self._captures = CaptureNews(self.context, self.banners, self)
@@ -375,17 +376,20 @@ class MainWindow(QMainWindow):
         self.banners.show_banner(f"refused {path}", "warn", *refusal_words(description))
 
     def _open_ranks(self, ranks: Sequence[tuple[Path, FileDescription]]) -> None:
-        """Shows several files as the ranks of one trace; of them the first is listed as a recent file."""
+        """Shows several files as the ranks of one trace, and lists them as one recent entry."""
         paths = tuple(path for path, _ in ranks)
         self.navigate("trace")
         self.context.traces.add(paths[0], files=paths)
-        self._remember_file(*ranks[0])
+        self._remember(paths[0], f"Trace of {len(paths)} ranks", paths)
 
     def _remember_file(self, path: Path, description: FileDescription) -> None:
         # A run of our own store is listed as a run already.
         if description.kind == "run" and path.is_relative_to(self.context.store.root):
             return
-        self.context.settings.remember_file(path.absolute(), description.title)
+        self._remember(path.absolute(), description.title)
+
+    def _remember(self, path: Path, title: str, files: Sequence[Path] = ()) -> None:
+        self.context.settings.remember_file(path, title, files)
         self.context.recent.refresh()
         self._save_timer.start()
 

@@ -31,6 +31,7 @@ class RecentRow:
         level: Of the result's icon; "" for no icon.
         t_ns: Unix time, when it was started or opened.
         size_bytes: None: not known (any more).
+        files: Several files that are opened as one, ``path`` being the first; else ().
     """
 
     path: Path
@@ -43,6 +44,12 @@ class RecentRow:
     level: str
     t_ns: int
     size_bytes: int | None
+    files: tuple[Path, ...] = ()
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """All that is to be opened."""
+        return self.files or (self.path,)
 
 
 def row_of_run(run: RunSummary) -> RecentRow:
@@ -68,25 +75,33 @@ def row_of_run(run: RunSummary) -> RecentRow:
 
 
 def row_of_file(file: RecentFile) -> RecentRow:
-    """A file as a row; looks at its size on disk, so call it in a worker."""
-    path = Path(file.path)
-    try:
-        size_bytes = path.stat().st_size if path.is_file() else None
-        gone = not path.exists()
-    except OSError:
-        size_bytes, gone = None, True
+    """A file, or several that are opened as one, as a row; looks at sizes on disk, so call it in a worker."""
+    path, files = Path(file.path), tuple(Path(each) for each in file.files)
+    found = [_size_of(each) for each in files or (path,)]
+    sizes = [size_bytes for size_bytes, _ in found if size_bytes is not None]
+    lost = sum(gone for _, gone in found)
+    gone = "Not there any more" if len(found) == 1 else f"{lost} of {len(found)} are not there any more"
     return RecentRow(
         path=path,
         is_run=False,
-        name=printable(path.name),
+        name=printable(path.name) + (f" and {len(files) - 1} more" if files else ""),
         icon=TRACE_ICON if "trace" in file.title.lower() else FILE_ICONS.get(file.title, "file"),
         kind=file.title,
-        result="Not there any more" if gone else "",
-        result_icon="warning" if gone else "",
-        level="warn" if gone else "",
+        result=gone if lost else "",
+        result_icon="warning" if lost else "",
+        level="warn" if lost else "",
         t_ns=file.opened_ns,
-        size_bytes=size_bytes,
+        size_bytes=sum(sizes) if len(sizes) == len(found) else None,
+        files=files,
     )
+
+
+def _size_of(path: Path) -> tuple[int | None, bool]:
+    """Returns the size of a file, None of anything else, and whether nothing is there any more."""
+    try:
+        return path.stat().st_size if path.is_file() else None, not path.exists()
+    except OSError:
+        return None, True
 
 
 def format_day(t_ns: int) -> str:

@@ -13,11 +13,14 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from core.errors import DashboardError
 from core.files import CONFIG_HINT, app_folders, ensure_private_folder, read_bytes_limited, write_atomic
 from gui.theme import ThemeChoice
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 FILE_NAME = "settings.json"
 SIZE_LIMIT_BYTES = 4 * 1024 * 1024
@@ -33,11 +36,23 @@ class RecentFile:
         path: Bytes that are no text are kept (surrogate escapes).
         title: What it was recognised as.
         opened_ns: Unix time of the last opening.
+        files: Several files that were opened as one, ``path`` being the first; else ().
     """
 
     path: str
     title: str
     opened_ns: int
+    files: tuple[str, ...] = ()
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """All that is to be opened."""
+        return self.files or (self.path,)
+
+    def as_json(self) -> dict[str, Any]:
+        """What the settings file keeps."""
+        entry: dict[str, Any] = {"path": self.path, "title": self.title, "opened_ns": self.opened_ns}
+        return {**entry, "files": list(self.files)} if self.files else entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,16 +166,12 @@ class Settings:
         entries = self._values.get("recent_files")
         return [file for file in map(_recent_file, entries if isinstance(entries, list) else []) if file]
 
-    def remember_file(self, path: Path, title: str) -> None:
-        """Puts a file at the head of the recent ones."""
-        text = os.fspath(path)
-        entry = {"path": text, "title": title, "opened_ns": time.time_ns()}
-        others = [
-            {"path": file.path, "title": file.title, "opened_ns": file.opened_ns}
-            for file in self.recent_files
-            if file.path != text
-        ]
-        self._values["recent_files"] = [entry, *others][:RECENT_FILES_KEPT]
+    def remember_file(self, path: Path, title: str, files: Sequence[Path] = ()) -> None:
+        """Puts a file, or ``files`` that were opened as one, at the head of the recent ones."""
+        texts = tuple(os.fspath(file) for file in files)
+        entry = RecentFile(path=os.fspath(path), title=title, opened_ns=time.time_ns(), files=texts)
+        others = [file for file in self.recent_files if file.paths != entry.paths]
+        self._values["recent_files"] = [each.as_json() for each in (entry, *others)][:RECENT_FILES_KEPT]
 
     def forget_files(self) -> None:
         """Empties the list of recent files."""
@@ -193,7 +204,10 @@ def _recent_file(entry: object) -> RecentFile | None:
     path, title, opened_ns = entry.get("path"), entry.get("title"), entry.get("opened_ns")
     if not (isinstance(path, str) and path and isinstance(title, str) and isinstance(opened_ns, int)):
         return None
-    return RecentFile(path=path, title=title, opened_ns=opened_ns)
+    files = entry.get("files", [])
+    if not (isinstance(files, list) and all(isinstance(file, str) and file for file in files)):
+        return None
+    return RecentFile(path=path, title=title, opened_ns=opened_ns, files=tuple(files))
 
 
 def _set_aside(path: Path, error: Exception) -> str:

@@ -21,6 +21,7 @@ Index = QModelIndex | QPersistentModelIndex
 Show = Literal["all", "runs", "files"]
 
 NAME, KIND, RESULT, OPENED, SIZE = range(5)
+_TIP_FILES = 12
 HEADERS = ("Name", "Kind", "Result", "Opened", "Size")
 
 
@@ -50,7 +51,7 @@ class RecentModel(QAbstractTableModel):
         """Replaces all rows. Returns whether rows came, went or moved; new figures alone move nothing."""
         self._all = tuple(rows)
         arranged = self._arranged()
-        if [row.path for row in arranged] != [row.path for row in self._rows]:
+        if [row.paths for row in arranged] != [row.paths for row in self._rows]:
             self._arrange()
             return True
         if arranged != self._rows:
@@ -92,7 +93,7 @@ class RecentModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return self._text(row, column)
         if role == Qt.ItemDataRole.ToolTipRole:
-            return tip_text(printable(str(row.path)) if column == NAME else self._text(row, column))
+            return tip_text(_place_text(row) if column == NAME else self._text(row, column))
         if role == Qt.ItemDataRole.DecorationRole:
             return self._icon(row, column)
         if role == Qt.ItemDataRole.ForegroundRole and column in (KIND, OPENED, SIZE):
@@ -130,6 +131,13 @@ class RecentModel(QAbstractTableModel):
     def _redraw(self) -> None:
         if self._rows:
             self.dataChanged.emit(self.index(0, 0), self.index(len(self._rows) - 1, len(HEADERS) - 1))
+
+
+def _place_text(row: RecentRow) -> str:
+    """Where it lies; of several files all that a tooltip has room for."""
+    shown = [printable(str(path)) for path in row.paths[:_TIP_FILES]]
+    more = len(row.paths) - len(shown)
+    return "\n".join([*shown, f"and {more} more"] if more else shown)
 
 
 def _sort_key(row: RecentRow, column: int) -> Any:

@@ -266,9 +266,9 @@ class HomePage(Page):
 
     def _show_recent(self) -> None:
         chosen = self._table.currentIndex().row()
-        path = self._model.rows[chosen].path if 0 <= chosen < len(self._model.rows) else None
+        paths = self._model.rows[chosen].paths if 0 <= chosen < len(self._model.rows) else None
         if self._model.set_rows(self.context.recent.rows):
-            places = [place for place, row in enumerate(self._model.rows) if row.path == path]
+            places = [place for place, row in enumerate(self._model.rows) if row.paths == paths]
             self._table.selectRow(places[0] if places else 0)
         self._arrange_recent()
         self._show_machine()
@@ -285,7 +285,7 @@ class HomePage(Page):
 
     def _open_row(self, row: int) -> None:
         if 0 <= row < len(self._model.rows):
-            self.context.open_path(self._model.rows[row].path)
+            self.context.open_paths(self._model.rows[row].paths)
 
     def _copy_row(self) -> None:
         row = self._table.currentIndex().row()

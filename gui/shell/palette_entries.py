@@ -17,13 +17,13 @@ LEFT_OUT = frozenset({"view.palette", "help.menu"})
 
 
 def palette_entries(
-    actions: ActionRegistry, recent: Sequence[RecentRow], open_path: Callable[[Path], None]
+    actions: ActionRegistry, recent: Sequence[RecentRow], open_paths: Callable[[Sequence[Path]], None]
 ) -> list[PaletteEntry]:
     """All entries as they are now, in the order of an empty query."""
     usable = [spec for spec in actions.specs if spec.id not in LEFT_OUT]
     return [
         *(_of_action(actions, spec) for spec in usable),
-        *(_of_row(row, open_path) for row in recent),
+        *(_of_row(row, open_paths) for row in recent),
     ]
 
 
@@ -38,10 +38,10 @@ def _of_action(actions: ActionRegistry, spec: ActionSpec) -> PaletteEntry:
     )
 
 
-def _of_row(row: RecentRow, open_path: Callable[[Path], None]) -> PaletteEntry:
+def _of_row(row: RecentRow, open_paths: Callable[[Sequence[Path]], None]) -> PaletteEntry:
     return PaletteEntry(
         text=row.name,
-        run=lambda: open_path(row.path),
+        run=lambda: open_paths(row.paths),
         icon=row.icon,
         note=f"{row.kind}, {format_day(row.t_ns)}",
         words=f"{row.result} {row.path.name}",

@@ -58,7 +58,12 @@ def test_values_of_a_wrong_kind_are_ignored_one_by_one(tmp_path: Path) -> None:
         "geometry": "not hex",
         "docks": "0a",
         "page run": "text",
-        "recent_files": [{"path": "/a", "title": "T", "opened_ns": 1}, {"path": 3}, None],
+        "recent_files": [
+            {"path": "/a", "title": "T", "opened_ns": 1},
+            {"path": 3},
+            None,
+            {"path": "/b", "title": "T", "opened_ns": 1, "files": ["/b", 7]},
+        ],
         "from a newer version": {"kept": True},
     }
     write(tmp_path, json.dumps(values))
@@ -80,6 +85,20 @@ def test_recent_files_keep_every_byte_of_their_names(tmp_path: Path) -> None:
     settings.write(settings.encoded())
     found = [os.fsencode(file.path) for file in Settings.load(tmp_path).recent_files]
     assert found == [b"/data/" + name for name in reversed(names)]
+
+
+def test_files_that_were_opened_as_one_are_one_entry_beside_the_first_alone(tmp_path: Path) -> None:
+    settings = Settings.load(tmp_path)
+    ranks = [Path("/data/rank0.json"), Path("/data/rank1.json")]
+    for _ in range(2):
+        settings.remember_file(ranks[0], "Trace of 2 ranks", ranks)
+        settings.remember_file(ranks[0], "PyTorch trace")
+    settings.write(settings.encoded())
+    found = [(file.title, file.paths) for file in Settings.load(tmp_path).recent_files]
+    assert found == [
+        ("PyTorch trace", ("/data/rank0.json",)),
+        ("Trace of 2 ranks", ("/data/rank0.json", "/data/rank1.json")),
+    ]
 
 
 def test_a_file_stands_once_and_thirty_are_kept(tmp_path: Path) -> None:

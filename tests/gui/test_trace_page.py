@@ -612,6 +612,16 @@ def test_files_of_different_ranks_that_are_chosen_together_are_one_trace(
     assert tab_texts(page) == ["rank0, 2 ranks"]
     again = OpenTraces(window.context.settings)
     assert again.files_of(files[1]) == (files[1], files[0])
+    # As one recent entry, whose files all open again.
+    recent = window.context.settings.recent_files[0]
+    assert (recent.title, recent.paths) == ("Trace of 2 ranks", (str(files[1]), str(files[0])))
+    page.close_shown()
+    qtbot.waitUntil(lambda: len(window.context.recent.rows) == 1, timeout=LIMIT_MS)
+    row = window.context.recent.rows[0]
+    assert (row.name, row.result) == ("rank0.json and 1 more", "")
+    window.context.open_paths(row.paths)
+    qtbot.waitUntil(lambda: len(window.context.traces.paths) == 1, timeout=LIMIT_MS)
+    assert window.context.traces.files_of(files[1]) == (files[1], files[0])
     # Two of one rank are two traces; the first of them is no longer one of two ranks.
     window.opener.open([files[1], other])
     qtbot.waitUntil(lambda: window.context.traces.paths == (files[1], other), timeout=LIMIT_MS)
