@@ -46,7 +46,7 @@ class Theme:
     Attributes:
         name: "dark" or "light".
         tokens: Colour token -> "#RRGGBB", as in tokens.json.
-        categories: Kernel category -> "#RRGGBB".
+        categories: Kernel category -> "#RRGGBB". Triton shares that of the others; a pattern tells it apart.
         ranks: Eight line colours; four solid, four dashed.
         heat: Five stops from low to high.
         diverging: Five stops from below to above.
@@ -154,7 +154,7 @@ def load_theme(name: ThemeName) -> Theme:
     return Theme(
         name=name,
         tokens=tokens[name],
-        categories=tokens["categories"][name],
+        categories={**tokens["categories"][name], "triton": tokens["categories"][name]["other"]},
         ranks=tuple(tokens["ranks"][name]),
         heat=tuple(tokens["heat"][name]),
         diverging=tuple(tokens["diverging"][name]),

@@ -39,8 +39,8 @@ _PATTERN_INK: Final = 0.55
 _EDGE_LEVEL: Final = 3
 _SEPARATED_PX: Final = 5
 _DASH_PX: Final = 3
-_PATTERNS: Final = {"communication": 1, "memcpy": 2, "memset": 3}
-"""Diagonal hatch of 6 px, horizontal lines of 4 px, dots of 4 px."""
+_PATTERNS: Final = {"communication": 1, "memcpy": 2, "memset": 3, "triton": 4}
+"""Diagonal hatch of 6 px, horizontal lines of 4 px, dots of 4 px, vertical lines of 4 px."""
 _PERIOD: Final = 12
 """All patterns repeat after so many pixels."""
 
@@ -320,9 +320,9 @@ def _paint_bar(  # noqa: PLR0913, PLR0917  (a compiled loop takes arrays, no obj
     inks = np.empty(len(columns), np.uint32)
     for place in range(len(columns)):
         inks[place] = ink[colour[columns[place]], level[columns[place]]]
-    inked = np.empty((4, _PERIOD), np.bool_)
+    inked = np.empty((5, _PERIOD), np.bool_)
     for y in range(first, last):
-        for kind in range(1, 4):
+        for kind in range(1, 5):
             for x in range(_PERIOD):
                 inked[kind, x] = _inked(kind, x, (y - top) // cell)
         for place in range(len(columns)):
@@ -351,6 +351,8 @@ def _inked(kind: int, x: int, down: int) -> bool:
         return (x + down) % 6 < 2
     if kind == 2:
         return down % 4 == 3
+    if kind == 4:
+        return x % 4 == 3
     return down % 4 == 2 and x % 4 == 1
 
 

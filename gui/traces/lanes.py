@@ -39,10 +39,10 @@ COLOURS: Final = (
     "communication",
     "memcpy",
     "memset",
-    "other",
+    "triton",
     "other",
 )
-"""Name of the theme's colour of each category; Triton has the colour of the others."""
+"""Name of the theme's colour of each category; Triton has the colour of the others, and a pattern."""
 
 HOST_COLOUR: Final = len(COLOURS) - 1
 """Calls are coloured by their depth: this one only keeps their place."""

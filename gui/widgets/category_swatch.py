@@ -17,7 +17,7 @@ _OTHER: Final = "other"
 
 
 def category_swatch(theme: Theme, category: str, ratio: float = 1.0) -> QPixmap:
-    """Draws the square; an unknown category (Triton among them) has the colour of the others.
+    """Draws the square; an unknown category has the colour of the others, and so has Triton, with lines.
 
     Args:
         theme: Whose colours are used.
@@ -49,6 +49,9 @@ def _draw_pattern(painter: QPainter, name: str, ground: QColor) -> None:
     elif name == "memcpy":
         painter.setPen(QPen(ground, 1.4))
         painter.drawLines([QLineF(0, at + 1.5, SWATCH_PX, at + 1.5) for at in range(0, SWATCH_PX, 4)])
+    elif name == "triton":
+        painter.setPen(QPen(ground, 1.4))
+        painter.drawLines([QLineF(at + 1.5, 0, at + 1.5, SWATCH_PX) for at in range(0, SWATCH_PX, 4)])
     elif name == "memset":
         for x in range(1, SWATCH_PX, 4):
             for y in range(1, SWATCH_PX, 4):

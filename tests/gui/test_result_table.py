@@ -569,11 +569,12 @@ def test_a_name_without_characters_is_shown_as_such(make: Callable[[ResultTable]
 def test_categories_have_their_colours_and_patterns(theme: ThemeController) -> None:
     colours = theme.theme.categories
     middle = {
-        name: category_swatch(theme.theme, name).toImage().pixelColor(5, 4) for name in ("GEMM", "Triton")
+        name: category_swatch(theme.theme, name).toImage().pixelColor(3, 4)
+        for name in ("GEMM", "Triton", "Other")
     }
     assert middle["GEMM"] == QColor(colours["gemm"])
-    assert middle["Triton"] == QColor(colours["other"])
-    for name in ("Communication", "memcpy", "Memset"):
+    assert middle["Triton"] == middle["Other"] == QColor(colours["other"])
+    for name in ("Communication", "memcpy", "Memset", "Triton"):
         image = category_swatch(theme.theme, name).toImage()
         assert len({image.pixelColor(x, y).rgb() for x in range(2, 8) for y in range(2, 8)}) > 1
 

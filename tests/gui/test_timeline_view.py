@@ -472,6 +472,20 @@ def test_patterns_mark_wide_slices_only(theme: ThemeController) -> None:
     assert max(colours[40:]) == 1
 
 
+def test_triton_has_the_colour_of_the_others_and_lines_on_it(theme: ThemeController) -> None:
+    from gui.plots.timeline_image import Bar
+
+    palette = lane_palette(theme.theme, ("triton", "other"))
+    image = LaneImage()
+    image.resize(100, 20)
+    image.clear(palette, ())
+    index = index_of([(0, 40, 0, 0), (50, 40, 0, 1)], (LaneFacts("s"),))
+    image.paint_bars(index, TimeSpan(0, 100), [Bar((0,), 0, 20)], palette, 1.0)
+    row = image.pixels[10]
+    assert len(np.unique(image.pixels[:, 3])) == 1
+    assert row[3] != row[2] == row[52] == row[53]
+
+
 def test_a_counter_reaches_the_top_where_it_is_largest(view: TimelineView, theme: ThemeController) -> None:
     counter = CounterLane(
         "Memory", "9 GiB", 0, np.array([0, 500 * MS, 500 * MS + 1], np.int64), np.array([1.0, 9.0, 3.0])
