@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from core.analyses.index import TraceIndex
+from core.readers.ncu_report.reader import read_report
+from core.readers.torch_trace.reader import read_trace
 from core.roofline.kernel_spelling import same_kernels, spell
 from core.roofline.matching import MatchKind, match_kernels, summarize_matches
 from core.tables.trace import DeviceFacts
@@ -162,3 +164,15 @@ def test_nothing_meets_nothing(tmp_path: Path) -> None:
     table = summarize_matches(TraceIndex(trace_of(*EVENTS)), nobody)
     assert np.isnan(table.column("sm_pct").values).all()
     assert "0 of 4 kernels (0.0" in table.notes[0]
+
+
+def test_a_handed_trace_and_a_handed_report_name_the_same_kernel(shared_cases: Path) -> None:
+    data = shared_cases.parents[1] / "data"
+    report = read_report(data / "ncu" / "ncu2023.1_rtx-4090_2k.ncu-rep")
+    index = TraceIndex(read_trace(data / "traces" / "a100_alexnet.json.gz"))
+    table = summarize_matches(index, report)
+    (row,) = [each for each in range(len(table)) if table.column("match").value(each) != "not in the report"]
+    assert str(table.column("full_name").value(row)).startswith(
+        "void at::native::(anonymous namespace)::distribution_elementwise_grid_stride_kernel<float, 4, "
+    )
+    assert table.column("match").value(row) == "in the report with another grid or block only"
