@@ -15,9 +15,9 @@ from core.tables.columns import NO_ROW
 from core.tables.selection import WHOLE, Selection
 from gui.plots.export import save_png
 from gui.widgets.document_tabs import trace_stem
+from gui.widgets.file_reading import FileReading
 from gui.widgets.step_words import step_of_row
 from gui.widgets.trace_bar import FiguresStrip, TraceBar
-from gui.widgets.trace_reading import TraceReading
 from gui.widgets.trace_tables import KERNELS, QUALITY, TraceTables
 from gui.widgets.trace_timeline import TraceTimeline
 from gui.widgets.trace_words import without_kernels
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gui.tasks import Tasks
     from gui.theme import ThemeController
     from gui.traces.answers import Laid, Overview, PartFigures
-    from gui.traces.document import Found, TableAnswer, TraceDocument
+    from gui.traces.document import Found, ReadProgress, TableAnswer, TraceDocument
     from gui.widgets.result_table import RowChosen
     from gui.widgets.step_words import ShownStep
 
@@ -65,7 +65,7 @@ class TraceView(QWidget):
         """The step that is selected in the table of steps."""
         self._wanted_row: int | None = None
         self._wanted_note: int | None = None
-        self.reading = TraceReading(document.name)
+        self.reading = FileReading(document.name)
         self.tables = TraceTables(theme, tasks, settings)
         self.bar = TraceBar(theme, self.tables.table.bar, self.tables.grouping)
         self.strip = FiguresStrip(theme)
@@ -104,7 +104,7 @@ class TraceView(QWidget):
         document, table = self.document, self.tables.table
         self.reading.cancel_asked.connect(document.cancel)
         document.state_changed.connect(self._state_changed)
-        document.progressed.connect(self.reading.show_progress)
+        document.progressed.connect(self._show_progress)
         document.table_ready.connect(self._show_answer)
         document.timeline_ready.connect(self._show_timeline)
         document.overview_ready.connect(self._show_overview)
@@ -157,6 +157,9 @@ class TraceView(QWidget):
             self.take_keyboard()
         self.strip.show_text("Looking at the whole trace")
         self.tables.set_tables(self.document.tables, has_kernels=bool(len(trace.device_work)))
+
+    def _show_progress(self, progress: ReadProgress) -> None:
+        self.reading.show_progress(progress.words, progress.read_bytes, progress.total_bytes)
 
     def _show_answer(self, answer: TableAnswer) -> None:
         self.tables.show_answer(answer)

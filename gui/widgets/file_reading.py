@@ -1,8 +1,8 @@
-"""What stands in the place of a trace while it is read: how far, and a way to stop."""
+"""What stands in the place of a trace or report while it is read: how far, and a way to stop."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QProgressBar, QPushButton, QVBoxLayout, QWidget
@@ -11,14 +11,11 @@ from gui.plain_text import plain_label
 from gui.theme import set_kind
 from gui.widgets.elided_label import ElidedLabel
 
-if TYPE_CHECKING:
-    from gui.traces.document import ReadProgress
-
 _WIDTH_PX: Final = 360
 _PARTS: Final = 1000
 
 
-class TraceReading(QWidget):
+class FileReading(QWidget):
     """Progress of one file.
 
     Signals:
@@ -52,9 +49,9 @@ class TraceReading(QWidget):
         """What it says."""
         return f"{self._what.full_text}, {self._how_far.text()}"
 
-    def show_progress(self, progress: ReadProgress) -> None:
-        """Shows how far the reading is."""
-        self._how_far.setText(progress.words)
-        if progress.total_bytes:
+    def show_progress(self, words: str, done: int, whole: int) -> None:
+        """Shows how far the reading is: in words, and as ``done`` of ``whole`` (0 if that is not known)."""
+        self._how_far.setText(words)
+        if whole:
             self._bar.setRange(0, _PARTS)
-            self._bar.setValue(_PARTS * progress.read_bytes // progress.total_bytes)
+            self._bar.setValue(_PARTS * done // whole)
