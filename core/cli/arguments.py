@@ -25,6 +25,9 @@ TRACE_TABLES = (
 )
 """Names of the analyses, for a help text: to ask the registry would cost every command half a second."""
 
+REPORT_TABLES = "kernels, groups, rules, roofline, sections, metrics"
+"""The same of the tables of reports."""
+
 
 class Parser(argparse.ArgumentParser):
     """A parser that refuses in two lines."""
@@ -80,7 +83,7 @@ def make_parser(program: str) -> Parser:
     _add_run(stop)
     stop.add_argument("--now", action="store_true", help="kill it at once")
     _add_capture(commands.add_parser("capture", help="trace a running job", allow_abbrev=False))
-    _add_summary(commands.add_parser("summary", help="what a trace holds", allow_abbrev=False))
+    _add_summary(commands.add_parser("summary", help="what a trace or a report holds", allow_abbrev=False))
     devices = commands.add_parser("devices", help="list GPUs, and why one is missing", allow_abbrev=False)
     devices.add_argument("--json", action="store_true", help="as a JSON object")
     demo = commands.add_parser(
@@ -144,6 +147,13 @@ def positive(text: str) -> int:
     return number
 
 
+def number(text: str) -> int:
+    """Read a number from 0 on."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 on")
+    return int(text)
+
+
 def rank_list(text: str) -> tuple[int, ...]:
     """Read "0,2" as ranks."""
     parts = [part.strip() for part in text.split(",")]
@@ -192,10 +202,14 @@ def _add_summary(parser: argparse.ArgumentParser) -> None:
         "files",
         nargs="+",
         metavar="FILE",
-        help="a trace of torch.profiler, as JSON or gzip; a folder or several files: one for each rank",
+        help="a trace of torch.profiler, as JSON or gzip; a folder or several files: one for each rank. "
+        "Or one report of Nsight Compute, or a table of ncu --csv",
     )
     parser.add_argument("--json", action="store_true", help="as a JSON object; times in nanoseconds")
-    parser.add_argument("--table", metavar="NAME", help=f"one table: {TRACE_TABLES}")
+    parser.add_argument(
+        "--table", metavar="NAME", help=f"one table: {TRACE_TABLES}; of a report: {REPORT_TABLES}"
+    )
+    parser.add_argument("--launch", type=number, metavar="N", help="only this launch of a report, from 0")
     parser.add_argument("--csv", action="store_true", help="the table as CSV")
 
 

@@ -13,11 +13,11 @@ from core.analyses.operators import summarize_operators
 from core.analyses.quality import judge
 from core.analyses.registry import ANALYSES, find_analysis
 from core.analyses.totals import TOP_KERNELS, Totals, summarize_totals
-from core.cli.output import columns, write_json, write_line, writing
+from core.cli.output import columns, write_json, write_line
 from core.cli.report_summary import is_report, run_report_summary
+from core.cli.table_output import plain_cell, write_table
 from core.errors import DashboardError
-from core.export import shown_cells, write_csv
-from core.export import write_json as write_table_json
+from core.export import shown_cells
 from core.files import describe_path, not_opened, printable
 from core.readers import reader_of
 from core.readers.cache import TraceCache
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     import argparse
 
     from core.readers import Reader
-    from core.tables.result import ResultTable
 
 
 def run_summary(options: argparse.Namespace) -> int:
@@ -52,7 +51,7 @@ def run_summary(options: argparse.Namespace) -> int:
         raise not_opened(_name_of(paths), error, several=len(paths) > 1) from error
     index = TraceIndex(trace)
     if options.table is not None:
-        _write_table(find_analysis(options.table).summarize(index, WHOLE), options)
+        write_table(find_analysis(options.table).summarize(index, WHOLE), options)
         return 0
     totals = summarize_totals(index)
     problems = (*trace.problems, *judge(index))
@@ -146,25 +145,6 @@ def _no_progress(done: int, of: int) -> None:
     """Nobody watches."""
 
 
-def _write_table(table: ResultTable, options: argparse.Namespace) -> None:
-    keys = [column.key for column in table.columns]
-    if options.csv:
-        with writing() as out:
-            write_csv(table, None, keys, out)
-    elif options.json:
-        with writing() as out:
-            write_table_json(table, None, keys, out)
-    else:
-        shown = [column.key for column in table.columns if column.shown]
-        header, rows, sides = shown_cells(table, None, shown)
-        for line in columns(header, [[_cell(cell) for cell in row] for row in rows], sides):
-            write_line(line)
-        if not len(table):
-            write_line(table.empty)
-        for note in table.notes:
-            write_line(f"note: {printable(note)}")
-
-
 def _write_text(index: TraceIndex, totals: Totals, problems: tuple[Problem, ...]) -> None:
     facts = index.trace.facts
     rank = f", rank {facts.rank} of {facts.world_size or '?'}" if facts.rank is not None else ""
@@ -184,7 +164,7 @@ def _write_text(index: TraceIndex, totals: Totals, problems: tuple[Problem, ...]
     shown = [column.key for column in table.columns if column.shown][:8]
     header, cells, sides = shown_cells(table, None, shown)
     write_line()
-    for line in columns(header, [[_cell(cell)[:60] for cell in row] for row in cells[:10]], sides):
+    for line in columns(header, [[plain_cell(cell)[:60] for cell in row] for row in cells[:10]], sides):
         write_line(line)
     if problems:
         write_line()
@@ -205,7 +185,3 @@ def _device_rows(index: TraceIndex, totals: Totals) -> list[list[str]]:
         ["communication, summed", format_duration_ns(totals.communication_ns)],
         ["copies, sets", f"{format_count(totals.memcpy)}, {format_count(totals.memset)}"],
     ]
-
-
-def _cell(text: str) -> str:
-    return printable(text.replace("\N{NO-BREAK SPACE}", " "))

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from core.analyses.ncu_roofline import measured_roofline
 from core.cli.output import columns, write_json, write_line
+from core.cli.table_output import write_table
 from core.errors import DashboardError
-from core.files import describe_path, printable
+from core.files import describe_path, not_opened, printable
 from core.readers import reader_of
+from core.report_tables.index import ReportIndex
+from core.report_tables.registry import REPORT_ANALYSES, find_report_analysis
 from core.tables.columns import MISSING
 from core.tables.ncu import Report
 from core.tables.ncu_terms import DRAM_BYTES_PER_S, MEMORY_PCT, SM_PCT
@@ -25,6 +30,7 @@ if TYPE_CHECKING:
     import argparse
     from pathlib import Path
 
+    from core.tables.columns import Int32
     from core.tables.ncu import MetricValue, SessionFacts
 
 _REPORT_ENDS: Final = (".ncu-rep", ".ncu-repz")
@@ -41,26 +47,61 @@ def run_report_summary(paths: list[Path], options: argparse.Namespace) -> int:
     """Print what a report holds.
 
     Raises:
-        DashboardError: It cannot be read, there are several files, or a table was asked for.
+        DashboardError: It cannot be read, there are several files, or there is no such table or launch.
     """
     if len(paths) > 1:
         raise DashboardError("Reports are summed up one at a time.", "Name one file.")
-    if options.table is not None or options.csv:
-        raise DashboardError("A report has no tables here.", "Leave --table and --csv out, or use --json.")
-    description = describe_path(paths[0])
+    if options.table is not None:
+        _find(options.table)
+    elif options.csv:
+        raise DashboardError("--csv writes one table.", f"Name it: --table {'|'.join(_names())}.")
+    report = _read(paths[0])
+    if options.table is not None:
+        chosen = _chosen(report, options.launch)
+        write_table(find_report_analysis(options.table).summarize(ReportIndex(report), chosen), options)
+    elif options.json:
+        write_json(as_object(report))
+    else:
+        _write_text(report)
+    return 0
+
+
+def _names() -> list[str]:
+    return [analysis.name for analysis in REPORT_ANALYSES]
+
+
+def _find(name: str) -> None:
+    if name not in _names():
+        raise DashboardError(f"There is no table {name} of a report.", f"Tables are: {', '.join(_names())}.")
+
+
+def _read(path: Path) -> Report:
+    description = describe_path(path)
     reader = reader_of("ncu_report" if description.kind == "empty" else description.kind)
     if reader is None:
         raise DashboardError(
             f"{description.name} cannot be read: {description.title}.",
             "Open a report that ncu wrote with -o, or a table of ncu --csv.",
         )
-    report = reader.load()(paths[0])
+    try:
+        report = reader.load()(path)
+    except DashboardError as error:
+        raise not_opened(description.name, error) from error
     assert isinstance(report, Report)
-    if options.json:
-        write_json(as_object(report))
-    else:
-        _write_text(report)
-    return 0
+    return report
+
+
+def _chosen(report: Report, launch: int | None) -> Int32 | None:
+    """Return the launches that a table is about, None for all."""
+    if launch is None:
+        return None
+    count = len(report.launches)
+    if launch >= count:
+        raise DashboardError(
+            f"There is no launch {launch} in {printable(report.name)}.",
+            f"It has {format_count(count)}, counted from 0: --table kernels lists them.",
+        )
+    return np.array([launch], np.int32)
 
 
 def as_object(report: Report) -> dict[str, Any]:

@@ -98,13 +98,15 @@ ROOF_ORIGINS: Final = (
 )
 """Which ceilings make the roof of a kernel, the first that there is of a type and level."""
 
-_SCALAR_TYPES: Final[dict[str, WorkType]] = {
+SCALAR_WORK: Final[dict[str, WorkType]] = {
     "fp64": WorkType.FP64,
     "fp32": WorkType.FP32,
     "fp16": WorkType.FP16,
     "bf16": WorkType.BF16,
 }
-_TENSOR_TYPES: Final[dict[str, WorkType]] = {
+"""Work of scalar units by ``Precision`` or ``DataType``."""
+
+TENSOR_WORK: Final[dict[str, WorkType]] = {
     "fp64": WorkType.FP64_TENSOR,
     "tf32": WorkType.TF32_TENSOR,
     "fp16": WorkType.FP16_TENSOR,
@@ -114,6 +116,7 @@ _TENSOR_TYPES: Final[dict[str, WorkType]] = {
     "int8": WorkType.INT8_TENSOR,
     "other": WorkType.OTHER_TENSOR,
 }
+"""Work of tensor cores by ``TensorType`` or ``DataType``."""
 
 
 _Ceiling = TypeVar("_Ceiling", WorkCeiling, TrafficCeiling)
@@ -186,10 +189,10 @@ def ceilings_of_report(report: Report, launch_row: int) -> Ceilings:
         return Ceilings(device=name, note="Peak rates were not collected: run ncu --set roofline.")
     ghz = f"SM clock {format_number(clock / 1e9, 4)} GHz"
     source = f"{report.name}, {ghz}"
-    scalar = [(_SCALAR_TYPES[each], False, peak_work(counters, each)) for each in PRECISIONS]
+    scalar = [(SCALAR_WORK[each], False, peak_work(counters, each)) for each in PRECISIONS]
     # What mixes types, as 1-bit and 4-bit integers, has no ceiling that is one.
     tensor = [
-        (_TENSOR_TYPES[kind], is_sparse, peak)
+        (TENSOR_WORK[kind], is_sparse, peak)
         for kind, is_sparse, peak in tensor_peaks(counters)
         if kind != "other"
     ]
@@ -364,7 +367,7 @@ def _of_sheet(name: str, device: DevicePeaks) -> Ceilings:
 
 
 def _work_ceilings(peak: Peak, known: set[Figure]) -> Iterator[WorkCeiling]:
-    types = _SCALAR_TYPES if peak.unit == "vector" else _TENSOR_TYPES
+    types = SCALAR_WORK if peak.unit == "vector" else TENSOR_WORK
     work_type = types.get(peak.data_type)
     if work_type is None:
         return

@@ -78,9 +78,14 @@ class MeasuredWork:
         return flop / moved if flop > 0 and moved > 0 else None
 
 
-def measured_work(report: Report) -> MeasuredWork:
-    """Counts the work of each type, and the traffic of each level, of all launches of a report."""
-    counters = Counters(report)
+def measured_work(report: Report, counters: Counters | None = None) -> MeasuredWork:
+    """Counts the work of each type, and the traffic of each level, of all launches of a report.
+
+    Args:
+        report: It holds the instructions by opcode, which are decoded where counters do not tell.
+        counters: Of all its launches, if they are at hand.
+    """
+    counters = Counters(report) if counters is None else counters
     tensor = tensor_work(counters)
     tensor_flop, estimated = tensor.flop.copy(), tensor.estimated.copy()
     unknown = [""] * len(report.launches)
@@ -107,9 +112,14 @@ def measured_work(report: Report) -> MeasuredWork:
     )
 
 
-def measured_points(report: Report) -> PointTable:
-    """Places the launches of a report: a row for each, in the order of ``LaunchTable``."""
-    work = measured_work(report)
+def measured_points(report: Report, work: MeasuredWork | None = None) -> PointTable:
+    """Places the launches of a report: a row for each, in the order of ``LaunchTable``.
+
+    Args:
+        report: Where they stand.
+        work: What they did, if it is at hand.
+    """
+    work = measured_work(report) if work is None else work
     count = len(report.launches)
     chosen = np.argmax(np.nan_to_num(work.flop, nan=-1.0), axis=1) if count else np.empty(0, np.int64)
     flop = work.flop[np.arange(count), chosen]

@@ -124,3 +124,20 @@ class PointTable:
 
     def __len__(self) -> int:
         return len(self.name_id)
+
+    def take(self, rows: Int32) -> PointTable:
+        """Returns the points in some rows, in the order wanted."""
+        return PointTable(
+            strings=self.strings,
+            name_id=self.name_id[rows],
+            short_name_id=self.short_name_id[rows],
+            category=self.category[rows],
+            origin=self.origin[rows],
+            work_type=self.work_type[rows],
+            flop=self.flop[rows],
+            moved_bytes=self.moved_bytes[rows],
+            sum_ns=self.sum_ns[rows],
+            calls=self.calls[rows],
+            reason_id=self.reason_id[rows],
+            origin_row=self.origin_row[rows],
+        )

@@ -92,8 +92,10 @@ def test_a_packed_report_is_summed_up_too(tmp_path: Path, capsys: pytest.Capture
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--table", "kernels"], "A report has no tables here."),
-        (["--csv"], "A report has no tables here."),
+        (["--table", "ops"], "There is no table ops of a report."),
+        (["--csv"], "--csv writes one table."),
+        (["--table", "metrics", "--launch", "2"], "There is no launch 2 in made.ncu-rep."),
+        (["--table", "metrics", "--launch", "x"], "Argument --launch: 'x' is not a number from 0 on."),
         (["{path}"], "Reports are summed up one at a time."),
     ],
 )
@@ -127,5 +129,5 @@ def test_a_damaged_and_an_empty_report_are_refused(
     for path in [tmp_path / name] + [handed] * handed.is_file():
         assert main(["summary", str(path), "--json"]) == 2
         printed = capsys.readouterr()
-        assert (printed.out, printed.err.splitlines()[0]) == ("", f"error: {said}")
+        assert (printed.out, printed.err.splitlines()[0]) == ("", f"error: {name} was not opened. {said}")
         assert printed.err.splitlines()[1].startswith("hint: ")

@@ -14,7 +14,8 @@ import pytest
 
 from core.analyses.registry import ANALYSES
 from core.cli import main
-from core.cli.arguments import TRACE_TABLES
+from core.cli.arguments import REPORT_TABLES, TRACE_TABLES
+from core.report_tables.registry import REPORT_ANALYSES
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared"
@@ -234,6 +235,7 @@ def test_no_window_part_is_loaded(made: Path) -> None:
 
 def test_the_help_names_every_table() -> None:
     assert ", ".join(analysis.name for analysis in ANALYSES) == TRACE_TABLES
+    assert ", ".join(analysis.name for analysis in REPORT_ANALYSES) == REPORT_TABLES
 
 
 @pytest.mark.parametrize(("streams", "said"), [((7, 7), "2 on 1 stream"), ((7, 8), "2 on 2 streams")])

@@ -1,0 +1,116 @@
+"""Every metric that was collected, as it is stored: base units, the vendor's names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.analyses.answer_columns import number_column, own_text_column, text_column
+from core.report_tables.index import NO_KERNELS, ReportIndex
+from core.tables.columns import NO_ROW
+from core.tables.result import Column, ResultTable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from core.tables.columns import Float64, Int32, Int64
+
+
+def list_metrics(index: ReportIndex, launches: Int32 | None = None) -> ResultTable:
+    """Lists metrics by launch, then by name as the file has them.
+
+    Args:
+        index: The report.
+        launches: (n,) int32, only these; None is all.
+    """
+    report = index.report
+    chosen = np.zeros(len(report.launches), np.bool_)
+    chosen[index.rows(launches)] = True
+    metric_rows = np.flatnonzero(chosen[report.metrics.launch_row])
+    name_ids = report.metrics.name_id[metric_rows]
+    units = tuple(dict.fromkeys(report.metric_names.units))
+    places = {unit: place for place, unit in enumerate(units)}
+    unit_of_name = np.array(
+        [places[unit] if unit else NO_ROW for unit in report.metric_names.units], np.int32
+    )
+    launch, name, full_name = index.kernel_columns(report.metrics.launch_row[metric_rows])
+    return ResultTable(
+        name="metrics",
+        title="Metrics",
+        columns=(
+            launch,
+            name,
+            full_name,
+            text_column("metric", "Metric", "The vendor's name.", name_ids, report.metric_names.texts),
+            *value_columns(index, metric_rows),
+            text_column(
+                "unit",
+                "Unit",
+                "Of the value: base units.",
+                unit_of_name[name_ids] if len(name_ids) else name_ids,
+                units,
+            ),
+            number_column(
+                "instances",
+                "Instances",
+                "count",
+                "Values by instruction, opcode or time beside its own.",
+                report.metrics.instances[metric_rows].astype(np.int64),
+                shown=False,
+            ),
+        ),
+        empty=NO_KERNELS if not len(report.launches) else "No metric was collected.",
+    )
+
+
+def value_columns(
+    index: ReportIndex, metric_rows: Int64, multipliers: Float64 | None = None
+) -> tuple[Column, Column]:
+    """Returns values as exact texts, and as numbers.
+
+    Args:
+        index: The report.
+        metric_rows: (n,) int64, rows of ``Report.metrics``, NO_ROW where there is none.
+        multipliers: (n,) float64, what numbers are to be multiplied with; None is 1.
+    """
+    numbers = _numbers(index, metric_rows, multipliers)
+    return (
+        own_text_column(
+            "text", "Value", "To the last digit, in base units.", _exact(index, metric_rows, numbers)
+        ),
+        number_column(
+            "value",
+            "Number",
+            "",
+            "The same as a number; empty for a text, and where there is no value.",
+            numbers,
+            shown=False,
+        ),
+    )
+
+
+def _numbers(index: ReportIndex, metric_rows: Int64, multipliers: Float64 | None) -> Float64:
+    stored = index.report.metrics.number
+    numbers = np.full(len(metric_rows), np.nan)
+    has = metric_rows != NO_ROW
+    numbers[has] = stored[metric_rows[has]]
+    if multipliers is not None:
+        with np.errstate(over="ignore", invalid="ignore"):
+            numbers *= multipliers
+    return numbers
+
+
+def _exact(index: ReportIndex, metric_rows: Int64, numbers: Float64) -> Iterator[str | None]:
+    """Yields texts as they are, integers with all their digits, and fractions by their shortest form."""
+    report = index.report
+    for row, number in zip(metric_rows.tolist(), numbers.tolist(), strict=True):
+        stored = None if row == NO_ROW else report.value_at(row)
+        is_scaled = isinstance(stored, int) and number != float(stored)
+        yield (
+            None
+            if stored is None
+            else repr(number)
+            if is_scaled or isinstance(stored, float)
+            else str(stored)
+        )
