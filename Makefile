@@ -22,8 +22,9 @@ run: setup ## Open the window (ARGS="FILE ..." opens files)
 demo: setup ## The main job without a window: 4 ranks in the terminal, then pictures of the pages
 	@$(PY) main.py demo $(ARGS)
 
+# Files are spread over processes, at most four: more ranks and windows at a time than that wait for each other.
 test: setup-test ## Every test, those with a real window included (ARGS="-k name" for some)
-	@$(PY) -m pytest $(ARGS)
+	@$(PY) -m pytest --numprocesses logical --maxprocesses 4 --dist loadfile $(ARGS)
 
 bench: setup-test ## Measure: a table of medians and ratios, takes minutes
 	@$(PY) tests/benchmarks/run_all.py $(ARGS)
