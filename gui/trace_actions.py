@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -85,7 +86,7 @@ class _Shown:
         """Why there is nothing to take away."""
         page = self._page()
         view = None if page is None else page.view
-        nothing = view is not None and view.selection == WHOLE and not view.has_selected_slice
+        nothing = view is not None and view.selection.times == WHOLE and not view.has_selected_slice
         return self.no_trace() or ("nothing is selected" if nothing else None)
 
     def no_steps(self) -> str | None:
@@ -136,13 +137,14 @@ def trace_actions(page: Callable[[], TracePage | None]) -> list[ActionSpec]:
         page: Gives the page while it is shown, else None.
     """
     shown = _Shown(page)
-    return [
+    specs = [
         *_tab_actions(shown),
         *_timeline_actions(shown),
         *_selection_actions(shown),
         *_search_actions(shown),
         *_table_actions(shown),
     ]
+    return [replace(spec, page="trace") for spec in specs]
 
 
 def _tab_actions(shown: _Shown) -> list[ActionSpec]:

@@ -71,12 +71,14 @@ class MemoryCurve:
         freeze_columns(self, dict.fromkeys(columns, np.int64))
 
 
-def memory_curves(trace: Trace) -> tuple[MemoryCurve, ...]:
-    """Returns the curve of each device that has memory events."""
+def memory_curves(trace: Trace, selection: Selection = WHOLE) -> tuple[MemoryCurve, ...]:
+    """Returns the curve of each device that has memory events on the tracks of a selection, at all times."""
     table = trace.memory
-    keys, group = np.unique(np.stack((table.device_type, table.device), axis=1), axis=0, return_inverse=True)
-    order = np.argsort(table.time_ns, kind="stable")
-    group = group.reshape(-1)[order]
+    rows = np.flatnonzero(selection.on_tracks(table.track))
+    pairs = np.stack((table.device_type[rows], table.device[rows]), axis=1)
+    keys, group = np.unique(pairs, axis=0, return_inverse=True)
+    by_time = np.argsort(table.time_ns[rows], kind="stable")
+    group, order = group.reshape(-1)[by_time], rows[by_time]
     return tuple(
         _curve(trace, device_type, device, order[group == place])
         for place, (device_type, device) in enumerate(keys.tolist())
@@ -91,7 +93,11 @@ def summarize_memory(index: TraceIndex, selection: Selection = WHOLE) -> ResultT
         selection: The peak is looked for among the events in it.
     """
     trace = index.trace
-    peaks = [(curve, peak) for curve in memory_curves(trace) if (peak := _peak(curve, selection)) is not None]
+    peaks = [
+        (curve, peak)
+        for curve in memory_curves(trace, selection)
+        if (peak := _peak(curve, selection)) is not None
+    ]
     holders = [holder for curve, peak in peaks for holder in _holders(index, curve, peak)]
     notes = tuple(_peak_note(curve, peak) for curve, peak in peaks)
     empty = "No memory event lies in the selected range." if len(trace.memory) else NO_MEMORY

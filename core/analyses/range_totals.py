@@ -27,7 +27,7 @@ class RangeTotals:
         kernel_busy_ns: Time of the range in which at least one kernel ran on a device, added over devices;
             a kernel that reaches over a border counts with what lies inside.
         span_ns: Length of the range.
-        devices: Devices that ran a kernel anywhere in the trace.
+        devices: Devices that ran a kernel anywhere on the tracks.
         communication_ns: Sum of the durations of the collectives among the kernels.
         memcpy, memset, ops: Copies, sets and operators that start in the range.
     """
@@ -50,10 +50,11 @@ class RangeTotals:
 
 
 def summarize_range(index: TraceIndex, selection: Selection) -> RangeTotals:
-    """Computes the figures of a range; a side that is open ends with the slices."""
+    """Computes the figures of a range; a side that is open ends with the slices of its tracks."""
     trace, slices = index.trace, index.trace.slices
     start_ns, end_ns = _borders(index, selection)
     is_kernel = slices.kind[trace.device_work.slice_row] == SliceKind.KERNEL
+    is_kernel &= selection.on_tracks(slices.track[trace.device_work.slice_row])
     rows = trace.device_work.slice_row[is_kernel]
     chosen = selection.mask(slices)
     own = chosen[rows]
@@ -81,11 +82,12 @@ def summarize_range(index: TraceIndex, selection: Selection) -> RangeTotals:
 
 def _borders(index: TraceIndex, selection: Selection) -> tuple[int, int]:
     start_ns, end_ns = selection.start_ns, selection.end_ns
+    slices = index.trace.slices
+    here = selection.on_tracks(slices.track)
     if start_ns is None:
-        start_ns = _edge(index.trace.slices.start_ns, first=True)
+        start_ns = _edge(slices.start_ns[here], first=True)
     if end_ns is None:
-        slices = index.trace.slices
-        end_ns = _edge(ends_ns(slices.start_ns, slices.duration_ns), first=False)
+        end_ns = _edge(ends_ns(slices.start_ns, slices.duration_ns)[here], first=False)
     return start_ns, max(end_ns, start_ns)
 
 

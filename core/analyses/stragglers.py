@@ -93,7 +93,8 @@ def _arrivals(index: TraceIndex, selection: Selection) -> _Arrivals:
     mixed = on_host and bool(by_rank) and not share_one_group(trace)
     rows = match_collectives(own)[: 0 if mixed else None]
     slice_row = np.stack([one.slice_row[rows[:, place]] for place, one in enumerate(own)], axis=1)
-    inside = selection.mask(trace.slices)[slice_row].all(axis=1)
+    # One rank is compared with the others: they belong to it whatever tracks are selected.
+    inside = selection.times.mask(trace.slices)[slice_row].all(axis=1)
     rows, slice_row = rows[inside], slice_row[inside]
     start_ns = trace.slices.start_ns[slice_row]
     end_ns = start_ns + trace.slices.duration_ns[slice_row]

@@ -11,6 +11,7 @@ from core.errors import DashboardError
 from core.files import printable
 from core.tables.columns import MISSING, NO_ROW
 from core.tables.result import Column, ResultTable
+from core.tables.selection import WHOLE
 from core.tables.strings import string_table
 from core.tables.trace import DEVICE_KINDS, SliceKind
 
@@ -91,6 +92,7 @@ class Laid:
         lane: (slices,) int32, the lane of each slice.
         counters: Curves.
         first_ns, last_ns: What is shown first: all but the row that spans the profiler's own recording.
+        group_tracks: Of each group of lanes the rows of ``TrackTable``, ascending.
     """
 
     index: TimelineIndex
@@ -98,6 +100,7 @@ class Laid:
     counters: tuple[CounterLane, ...]
     first_ns: int
     last_ns: int
+    group_tracks: tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -189,7 +192,16 @@ def build(trace: Trace, parts: TimelineParts) -> Laid:
         start_ns = slices.start_ns[own]
         first_ns = max(first_ns, int(start_ns.min()))
         last_ns = min(last_ns, int((start_ns + slices.duration_ns[own]).max()))
-    return Laid(index, parts.slices.lane, parts.counters, first_ns, max(last_ns, first_ns + 1))
+    lane, tracks = parts.slices.lane, _group_tracks(trace, parts)
+    return Laid(index, lane, parts.counters, first_ns, max(last_ns, first_ns + 1), tracks)
+
+
+def _group_tracks(trace: Trace, parts: TimelineParts) -> tuple[tuple[int, ...], ...]:
+    """Returns the tracks of each group; all lanes of a track are in one."""
+    group = np.full(len(trace.tracks), NO_ROW, np.int64)
+    lane_group = np.array([lane.group for lane in parts.lanes], np.int64)
+    group[trace.slices.track] = lane_group[parts.slices.lane]
+    return tuple(tuple(np.flatnonzero(group == each).tolist()) for each in range(len(parts.groups)))
 
 
 def _host_busy_ns(trace: Trace, parts: TimelineParts, index: TimelineIndex) -> Int64:
@@ -254,6 +266,22 @@ def part_figures(index: TraceIndex, selection: Selection) -> PartFigures:
 
 
 def _part_title(index: TraceIndex, selection: Selection) -> str:
+    if selection.tracks is None:
+        return _time_title(index, selection)
+    place = _place_title(index.trace, selection.tracks)
+    title = _time_title(index, selection)
+    return place if selection.times == WHOLE else f"{place}, {title[:1].lower()}{title[1:]}"
+
+
+def _place_title(trace: Trace, tracks: tuple[int, ...]) -> str:
+    """Names some tracks by their rank, else by their process."""
+    ranks = np.unique(trace.tracks.rank[list(tracks)]).tolist()
+    if len(ranks) == 1 and ranks[0] != MISSING:
+        return f"Rank {ranks[0]}"
+    return f"Process {printable(trace.strings[int(trace.tracks.process_id[tracks[0]])])}"
+
+
+def _time_title(index: TraceIndex, selection: Selection) -> str:
     steps = index.steps
     if not len(steps):
         return "Selected range"

@@ -68,7 +68,7 @@ class TraceBar(QWidget):
         self.steps.addItem("Steps  all", WHOLE)
         self.steps.setEnabled(False)
         self.steps.activated.connect(lambda place: self.part_chosen.emit(self.steps.itemData(place)))
-        self.ranks = _selector("Ranks", "Opens the lanes of one rank or process and closes the others")
+        self.ranks = _selector("Ranks", "Limits every table to one rank or process, and opens its lanes")
         self.ranks.activated.connect(lambda place: self.group_chosen.emit(place - 1))
         self.ranks.hide()
         self.colour = _selector("Colour", "What the colours of device work tell apart")
@@ -117,7 +117,7 @@ class TraceBar(QWidget):
     def show_part(self, selection: Selection) -> None:
         """Says which step is chosen; a range that is none says so."""
         for place in range(self.steps.count()):
-            if self.steps.itemData(place) == selection:
+            if self.steps.itemData(place) == selection.times:
                 self.steps.setCurrentIndex(place)
                 return
         self.steps.setCurrentIndex(-1)

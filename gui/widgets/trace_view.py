@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -123,7 +124,7 @@ class TraceView(QWidget):
         table.model.arranged.connect(self._end_arranging)
         table.activated.connect(self._row_activated)
         self.bar.part_chosen.connect(self.set_range)
-        self.bar.group_chosen.connect(self.timeline.show_group)
+        self.bar.group_chosen.connect(self.choose_group)
         self.bar.colours_chosen.connect(self.timeline.set_colours)
         self.bar.next_asked.connect(lambda: self.go_to_hit(1))
         self.bar.previous_asked.connect(lambda: self.go_to_hit(-1))
@@ -290,8 +291,18 @@ class TraceView(QWidget):
         self.bar.steps.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.bar.steps.showPopup()
 
-    def set_range(self, selection: Selection) -> None:
-        """Limits every table to a part of the trace."""
+    def set_range(self, times: Selection) -> None:
+        """Limits every table to a range of time; a chosen rank or process stays chosen."""
+        self._select_part(replace(times, tracks=self.selection.tracks))
+
+    def choose_group(self, number: int) -> None:
+        """Limits every table to a rank or process, and opens its lanes alone; -1: all of them."""
+        laid = self.document.laid
+        self.timeline.show_group(number)
+        tracks = None if laid is None or number < 0 else laid.group_tracks[number]
+        self._select_part(replace(self.selection, tracks=tracks))
+
+    def _select_part(self, selection: Selection) -> None:
         self.tables.set_selection(selection)
         self.bar.show_part(selection)
         self.timeline.show_range(selection)
@@ -304,7 +315,7 @@ class TraceView(QWidget):
         self.timeline.show_times(start_ns, end_ns)
 
     def clear_range(self) -> None:
-        """Every table is about the whole trace again."""
+        """Every table is about all times again."""
         self.set_range(WHOLE)
 
     @property
@@ -314,7 +325,7 @@ class TraceView(QWidget):
 
     def clear_one(self) -> None:
         """Escape: takes the range away, else the selection."""
-        if self.selection != WHOLE:
+        if self.selection.times != WHOLE:
             self.clear_range()
         else:
             self.timeline.select_slices(np.empty(0, np.int32))

@@ -597,6 +597,33 @@ def test_a_damaged_rank_is_named(qtbot: QtBot, window: MainWindow, tmp_path: Pat
     assert window.context.traces.paths == ()
 
 
+def test_a_chosen_rank_limits_the_tables_and_stays_chosen(
+    qtbot: QtBot, open_trace: Callable[[Path], TraceView], tmp_path: Path
+) -> None:
+    for rank in range(2):
+        write_rank(tmp_path / "ranks", rank, late_us=30 * rank)
+    view = open_trace(tmp_path / "ranks")
+    assert [view.bar.ranks.itemText(place) for place in range(3)] == ["Ranks  all", "Rank 0", "Rank 1"]
+
+    def names() -> list[Any]:
+        return sorted(column(view, "name"))
+
+    view.bar.ranks.activated.emit(2)
+    qtbot.waitUntil(lambda: names() == ["ncclDevKernel_AllReduce", "own_1"], timeout=LIMIT_MS)
+    qtbot.waitUntil(lambda: view.strip.text.startswith("Rank 1   2 kernels"), timeout=LIMIT_MS)
+    assert view.timeline.view is not None
+    assert view.timeline.view.closed_groups == {0}
+    view.set_range(Selection(0, 50_000))
+    qtbot.waitUntil(lambda: names() == ["own_1"], timeout=LIMIT_MS)
+    qtbot.waitUntil(lambda: view.strip.text.startswith("Rank 1, selected range   1 kernel"), timeout=LIMIT_MS)
+    view.clear_one()
+    qtbot.waitUntil(lambda: names() == ["ncclDevKernel_AllReduce", "own_1"], timeout=LIMIT_MS)
+    view.bar.ranks.activated.emit(0)
+    qtbot.waitUntil(lambda: names() == ["ncclDevKernel_AllReduce", "own_0", "own_1"], timeout=LIMIT_MS)
+    assert view.strip.text.startswith("4 kernels")
+    assert not view.timeline.view.closed_groups
+
+
 def test_files_of_different_ranks_that_are_chosen_together_are_one_trace(
     qtbot: QtBot, window: MainWindow, tmp_path: Path
 ) -> None:
