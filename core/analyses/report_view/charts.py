@@ -206,7 +206,7 @@ def _no_points(has_roofs: bool, is_idle: bool) -> str:
         return NOT_COLLECTED
     return (
         "The launch has no operations of these types."
-        if idle
+        if is_idle
         else "The counters of its work or traffic were not collected."
     )
 
