@@ -29,9 +29,10 @@ test: setup-test ## Every test, those with a real window included (ARGS="-k name
 bench: setup-test ## Measure: a table of medians and ratios, takes minutes
 	@$(PY) tests/benchmarks/run_all.py $(ARGS)
 
-fuzz: setup-test ## Damage 100,000 traces and read them, takes an hour (ARGS="--seed 2 --analyses 6")
+fuzz: setup-test ## Damage 100,000 traces and as many reports, takes hours (ARGS="--seed 2", REPORT_ARGS)
 	@$(PY) -m tests.fuzz.growth
 	@$(PY) -m tests.fuzz.fuzz_traces $(ARGS)
+	@$(PY) -m tests.fuzz.fuzz_reports $(REPORT_ARGS)
 
 check: lint format types imports dead-code old-python ## Everything that reads the code without running it
 
