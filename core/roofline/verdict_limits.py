@@ -65,8 +65,8 @@ EXCESS_PCT: Final = 10.0
 LEAST_GAIN_PCT: Final = 0.1
 """A remedy that saves less at most is not worth a word. Source: ours."""
 
-ALIGNED: Final = 8
-"""Elements that a dimension of a GEMM is a multiple of, so that 16 bytes of a 2-byte type lie together.
+ALIGNED_BYTES: Final = 16
+"""Rows of a matrix begin at multiples of it, so that tensor cores get data at full rate: 8 of 2 bytes.
 
 Source: NVIDIA, Deep Learning Performance, "Matrix Multiplication Background", Tensor Core requirements.
 """
