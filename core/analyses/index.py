@@ -13,6 +13,7 @@ import numpy as np
 
 from core.analyses.categories import categorize
 from core.analyses.kernel_names import short_names
+from core.analyses.kernel_work import find_kernel_work
 from core.analyses.links import link_device_work
 from core.analyses.module_tree import find_modules, nodes_of_work
 from core.analyses.nesting import CALL_KINDS, nest_slices
@@ -21,6 +22,7 @@ from core.tables.columns import NO_ROW
 from core.tables.strings import string_table
 
 if TYPE_CHECKING:
+    from core.analyses.kernel_work import KernelWork
     from core.analyses.links import Links
     from core.analyses.module_tree import ModuleTree
     from core.analyses.nesting import Nesting
@@ -95,6 +97,11 @@ class TraceIndex:
             return self.node_of_work, ()
         names = np.where(self.node_of_work == NO_ROW, NO_ROW, id_of_node[self.node_of_work])
         return names.astype(np.int32), tuple(ids)
+
+    @cached_property
+    def kernel_work(self) -> KernelWork:
+        """Whose work each kernel does, and how much it is at least."""
+        return find_kernel_work(self)
 
     def op_arguments(self, rows: Int32) -> tuple[Int32, Int32]:
         """Returns the text ids of input shapes and input types of some slices, NO_ROW where there are none.

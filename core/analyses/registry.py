@@ -19,6 +19,7 @@ from core.analyses.overlap import summarize_overlap
 from core.analyses.queue import summarize_queue
 from core.analyses.steps import summarize_steps
 from core.analyses.stragglers import list_arrivals, summarize_stragglers
+from core.analyses.work import summarize_work
 from core.tables.selection import WHOLE, Selection
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ ANALYSES: Final[tuple[Analysis, ...]] = (
     Analysis("stragglers", "Stragglers", summarize_stragglers),
     Analysis("queue", "Queue", summarize_queue),
     Analysis("memory", "Memory", summarize_memory),
+    Analysis("work", "Work (modelled)", summarize_work),
 )
 
 

@@ -21,7 +21,7 @@ EXIT_CODES = """exit codes:
 
 TRACE_TABLES = (
     "kernels, launches, ops, ops_by_shape, modules, steps, overlap, communication, collectives, arrivals, "
-    "stragglers, queue, memory"
+    "stragglers, queue, memory, work"
 )
 """Names of the analyses, for a help text: to ask the registry would cost every command half a second."""
 
