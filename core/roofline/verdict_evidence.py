@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from core.roofline.points import PointOrigin
 from core.roofline.verdict import Evidence
+from core.roofline.verdict_gemm import gemm_size, size_words
 from core.roofline.verdict_limits import (
     FULL_WAVES,
     LOW_MEMORY_PCT,
@@ -19,6 +20,7 @@ from core.roofline.verdict_words import limiter_words, stall_words
 from core.units import format_bytes_per_s, format_count, format_flop_per_s, format_number, format_pct
 
 if TYPE_CHECKING:
+    from core.roofline.verdict_kernels import KernelFacts
     from core.roofline.verdict_launch import LaunchFacts, Part
     from core.roofline.verdict_standing import Standing
 
@@ -73,13 +75,26 @@ def standing_evidence(standing: Standing, near_pct: float) -> tuple[Evidence, ..
     return tuple(found)
 
 
-def model_evidence(standing: Standing) -> tuple[Evidence, ...]:
-    """Lists where a modelled point stands to its roof."""
-    return standing_evidence(standing, NEAR_MODEL_PCT)
+def kernel_evidence(standing: Standing, facts: KernelFacts | None) -> tuple[Evidence, ...]:
+    """Lists where a point of a trace stands to its roof, and what the trace tells of its kernels."""
+    found = standing_evidence(standing, NEAR_MODEL_PCT)
+    if facts is None:
+        return found
+    found += _blocks(facts.blocks, facts.sm_count)
+    if facts.call is not None:
+        size = gemm_size(facts.call)
+        against = "" if size is None else size_words(size)
+        found += (Evidence(label="Operator", value=facts.call.name, against=against),)
+    if facts.waited_ns is not None:
+        against = f"idle until the launch had returned, in {format_count(facts.waited_calls)} calls"
+        found += (Evidence(label="Waits for its launch", value=facts.waited_ns, unit="ns", against=against),)
+    part = facts.share.part
+    against = "" if part is None else f"{format_pct(100 * part)} of {facts.share.whole}"
+    return (*found, Evidence(label="Summed time", value=facts.sum_ns, unit="ns", against=against))
 
 
-def blocks_evidence(blocks: int | None, sm_count: int | None) -> tuple[Evidence, ...]:
-    """Tells the size of a launch against that of the device, nothing where it is not known."""
+def _blocks(blocks: int | None, sm_count: int | None) -> tuple[Evidence, ...]:
+    """Return the size of a launch against that of the device, nothing where it is not known."""
     if blocks is None:
         return ()
     against = "" if sm_count is None else f"{format_count(sm_count)} SMs"
@@ -87,7 +102,7 @@ def blocks_evidence(blocks: int | None, sm_count: int | None) -> tuple[Evidence,
 
 
 def _launch_size(facts: LaunchFacts) -> tuple[Evidence, ...]:
-    found = blocks_evidence(facts.blocks, facts.sm_count)
+    found = _blocks(facts.blocks, facts.sm_count)
     if facts.waves is None:
         return found
     return (*found, Evidence(label="Waves", value=facts.waves, against=f"full from {FULL_WAVES:.0f}"))

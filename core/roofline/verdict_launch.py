@@ -6,12 +6,14 @@ counters a throughput is the maximum of.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from core.analyses.categories import Category, categorize_name
+from core.analyses.intervals import exact_sum
 from core.roofline.verdict_limits import FULL_WAVES, LEANING_BY_PCT, LEANING_PCT
 from core.tables.columns import MISSING
 from core.tables.ncu_terms import DRAM_BYTES, DRAM_BYTES_PER_S, GRID_SIZE, MEMORY_PCT, SM_PCT
@@ -243,8 +245,7 @@ class _Numbers:
 
 
 def _part_of_report(report: Report, duration_ns: int) -> float | None:
-    known = report.launches.duration_ns[report.launches.duration_ns != MISSING]
-    total_ns = int(known.sum())
+    total_ns = exact_sum(report.launches.duration_ns[report.launches.duration_ns != MISSING])
     return duration_ns / total_ns if duration_ns != MISSING and total_ns > 0 else None
 
 
@@ -268,7 +269,7 @@ def _blocks(numbers: _Numbers, grid: list[int]) -> int | None:
     counted = numbers.count(GRID_SIZE)
     if counted is not None or MISSING in grid:
         return counted
-    return int(np.prod(grid, dtype=np.int64))
+    return math.prod(grid)
 
 
 def _limiters(numbers: _Numbers) -> tuple[tuple[str, int], ...]:

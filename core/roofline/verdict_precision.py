@@ -62,7 +62,7 @@ _STORED_NAMES: Final = {
     "bfloat16": DataType.BF16,
     "__nv_bfloat16": DataType.BF16,
 }
-_POINTER: Final = re.compile(r"([A-Za-z_][\w:]*)\s*(?:const\s*)?\*")
+_POINTER: Final = re.compile(r"(?<![\w:])([A-Za-z_][\w:]*)\s*(?:const\s*)?\*")
 _LOOKED_AT: Final = 4096
 
 

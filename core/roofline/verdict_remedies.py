@@ -73,7 +73,7 @@ def _bounded(facts: LaunchFacts, saved: float) -> float | None:
 
 def _whole_warps(facts: LaunchFacts, share: Share) -> Remedy | None:
     threads = facts.block_threads
-    if not threads or threads % WARP == 0:
+    if threads is None or threads <= 0 or threads % WARP == 0:
         return None
     lanes = math.ceil(threads / WARP) * WARP
     text = (
@@ -137,7 +137,7 @@ def _even_out(facts: LaunchFacts, share: Share) -> Remedy | None:
     possible, achieved = facts.theoretical_occupancy_pct, facts.occupancy_pct
     if possible is None or achieved is None or possible - achieved <= UNEVEN_OCCUPANCY_PCT:
         return None
-    if facts.is_underfilled:
+    if facts.is_underfilled or possible <= 0:
         return None
     text = (
         f"Even out the work of blocks and warps: of {format_pct(possible, 0)} possible occupancy "
