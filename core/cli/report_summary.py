@@ -14,6 +14,7 @@ from core.files import describe_path, not_opened, printable
 from core.readers import reader_of
 from core.report_tables.index import ReportIndex
 from core.report_tables.registry import REPORT_ANALYSES, find_report_analysis
+from core.roofline.verdicts import VerdictKind, verdicts_of_report
 from core.tables.columns import MISSING
 from core.tables.ncu import Report
 from core.tables.ncu_terms import DRAM_BYTES_PER_S, MEMORY_PCT, SM_PCT
@@ -115,7 +116,10 @@ def as_object(report: Report) -> dict[str, Any]:
         ],
         "device": ", ".join(names) or None,
         "tool_version": report.session.tool_version,
-        "results": [_result(report, row) for row in range(len(report.launches))],
+        "results": [
+            {**_result(report, row), "verdict": None if verdict.kind is VerdictKind.UNKNOWN else verdict.kind}
+            for row, verdict in enumerate(verdicts_of_report(report))
+        ],
     }
 
 

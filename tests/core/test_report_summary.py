@@ -39,7 +39,7 @@ def test_the_object_holds_a_result_for_each_launch(path: Path, capsys: pytest.Ca
         "metrics": 10,
         "sections": 1,
         "rules": 2,
-        "verdict": None,
+        "verdict": "latency-bound",
         "rooflines": {"fp32": nothing},
     }
     ranged = found["results"][1]
