@@ -73,6 +73,8 @@ _PIPE_ACTIVE_PCT: Final = re.compile(
 _MOVES_PCT: Final = 1.0
 """HFMA2.MMA, which compilers use to set registers, keeps the pipe a little busy."""
 
+_MOST_COUNTED: Final = 2.0**64
+
 # M, N and K of the instructions whose opcode spells them; a matrix product is 2 x M x N x K operations.
 _SHAPES: Final = {
     "884": (8, 8, 4),
@@ -169,7 +171,7 @@ def opcode_work(opcodes: Instances) -> Float64 | None:
         name, *modifiers = text.split(".")
         if not name.endswith("MMA") or not count:
             continue
-        shape = _shape(modifiers)
+        shape = _shape(modifiers) if 0 < count < _MOST_COUNTED else None
         if shape is None or name not in ("HMMA", "IMMA", "BMMA", "DMMA") or "SP" in modifiers:
             return None
         rows, columns, depth = shape
