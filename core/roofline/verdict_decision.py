@@ -156,8 +156,9 @@ def _roofline_words(kind: VerdictKind, standing: Standing) -> str:
     traffic = (
         "" if standing.traffic_pct is None else f"{_pct(standing.traffic_pct)} of the peak bytes/s of DRAM"
     )
-    reached = " and ".join(filter(None, (flop, traffic)))
-    return f"{kind.capitalize()}: it reaches {reached}."
+    parts = (traffic, flop) if kind is VerdictKind.MEMORY_BOUND else (flop, traffic)
+    by = "by the model it" if standing.origin is PointOrigin.MODELLED else "it"
+    return f"{kind.capitalize()}: {by} reaches {' and '.join(filter(None, parts))}."
 
 
 def _not_collected(facts: LaunchFacts) -> Decision:

@@ -20,7 +20,7 @@ from core.roofline.verdict_words import limiter_words, stall_words
 from core.units import format_bytes_per_s, format_count, format_flop_per_s, format_number, format_pct
 
 if TYPE_CHECKING:
-    from core.roofline.verdict_kernels import KernelFacts
+    from core.roofline.verdict_kernels import Gaps, KernelFacts
     from core.roofline.verdict_launch import LaunchFacts, Part
     from core.roofline.verdict_standing import Standing
 
@@ -85,12 +85,19 @@ def kernel_evidence(standing: Standing, facts: KernelFacts | None) -> tuple[Evid
         size = gemm_size(facts.call)
         against = "" if size is None else size_words(size)
         found += (Evidence(label="Operator", value=facts.call.name, against=against),)
-    if facts.waited_ns is not None:
-        against = f"idle until the launch had returned, in {format_count(facts.waited_calls)} calls"
-        found += (Evidence(label="Waits for its launch", value=facts.waited_ns, unit="ns", against=against),)
+    found += _gaps("Idle until its launch returned", facts.launch_gaps)
+    found += _gaps("Idle while the host did something else", facts.host_gaps)
     part = facts.share.part
     against = "" if part is None else f"{format_pct(100 * part)} of {facts.share.whole}"
     return (*found, Evidence(label="Summed time", value=facts.sum_ns, unit="ns", against=against))
+
+
+def _gaps(label: str, gaps: Gaps | None) -> tuple[Evidence, ...]:
+    """Return idle times before a kernel; a sum of 0 is a figure too."""
+    if gaps is None:
+        return ()
+    against = f"before {format_count(gaps.calls)} call{'' if gaps.calls == 1 else 's'}"
+    return (Evidence(label=label, value=gaps.time_ns, unit="ns", against=against),)
 
 
 def _blocks(blocks: int | None, sm_count: int | None) -> tuple[Evidence, ...]:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _LOOKED_AT: Final = 4096
 # "ampere_sgemm_128x64_tn", "tilesize128x128x64", "gemm_bf16_256x128_64x3_nt", "MT128x128x32".
 _TILE: Final = re.compile(r"(?<!\d)(16|32|64|96|128|160|192|224|256)x(16|32|64|96|128|160|192|224|256)(?!\d)")
+# How CUTLASS names kernels for rows that lie less aligned than tensor cores like it.
+_ALIGNMENT: Final = re.compile(r"_align(\d{1,2})(?!\d)")
 # Where the two matrices of a product stand among the inputs.
 # Source: native_functions.yaml (torch 2.13).
 _LEFT_AT: Final = {
@@ -105,13 +107,13 @@ def gemm_remedies(
         to_roof: Part of its time between it and its roof, None where that is not known.
         waits_for_memory: Whether its intensity is below the ridge point.
     """
-    found = [_align(size, share, to_roof), _fill_tiles(size, kernel, share)]
+    found = [_align(size, kernel, share, to_roof), _fill_tiles(size, kernel, share)]
     if waits_for_memory:
         found.append(_more_rows(size, share))
     return [each for each in found if each is not None]
 
 
-def _align(size: GemmSize, share: Share, to_roof: float | None) -> Remedy | None:
+def _align(size: GemmSize, kernel: str, share: Share, to_roof: float | None) -> Remedy | None:
     multiple = max(1, ALIGNED_BYTES // size.element_bytes)
     # The inner dimension and the columns are the lengths of the rows that lie in memory.
     odd = [
@@ -124,7 +126,9 @@ def _align(size: GemmSize, share: Share, to_roof: float | None) -> Remedy | None
     which = " and ".join(f"its {name} ({format_count(length)})" for name, length in odd)
     would = ", ".join(format_count(_up(length, multiple)) for _, length in odd)
     begin = f"rows begin at multiples of {ALIGNED_BYTES} bytes"
-    text = f"Make {which} a multiple of {multiple}, so that {begin}: {would} would do."
+    named = _ALIGNMENT.search(kernel[:_LOOKED_AT])
+    says = f" The kernel's name says align{named[1]}." if named and int(named[1]) < multiple else ""
+    text = f"Make {which} a multiple of {multiple}, so that {begin}: {would} would do.{says}"
     return share.remedy(text, to_roof, "the distance to its roof")
 
 

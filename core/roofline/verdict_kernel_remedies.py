@@ -15,7 +15,7 @@ from core.units import format_count, format_duration_ns, format_file_bytes
 if TYPE_CHECKING:
     from core.hardware.peaks import DataType, DevicePeaks
     from core.roofline.verdict import Remedy
-    from core.roofline.verdict_kernels import KernelFacts, Neighbour
+    from core.roofline.verdict_kernels import Gaps, KernelFacts, Neighbour
     from core.roofline.verdict_standing import Standing
 
 _MATRIX = frozenset({Category.GEMM, Category.CONVOLUTION, Category.ATTENTION})
@@ -34,7 +34,7 @@ def kernel_remedies(
     """
     if kind is VerdictKind.COMMUNICATION:
         return []
-    found = [_launch_ahead(facts)]
+    found = [_launch_ahead(facts), _free_the_host(facts)]
     if kind in (VerdictKind.LATENCY_BOUND, VerdictKind.UNKNOWN):
         found.append(_fill(facts, standing))
     # Without a roof to compare with, nothing says that bytes or operations are what it waits for.
@@ -53,17 +53,32 @@ def to_roof(standing: Standing) -> float | None:
 
 
 def _launch_ahead(facts: KernelFacts) -> Remedy | None:
-    waited_ns = facts.waited_ns
-    if not waited_ns:
+    gaps = facts.launch_gaps
+    if gaps is None or not gaps.calls:
         return None
-    calls = "call" if facts.waited_calls == 1 else "calls"
-    text = (
-        f"Launch ahead of the device (CUDA graphs, torch.compile, no waits in between): before "
-        f"{format_count(facts.waited_calls)} {calls} its stream was idle for {format_duration_ns(waited_ns)} "
-        "until the launch had returned."
-    )
-    share = facts.share_of_ns(waited_ns, "this idle time")
+    text = f"Launch ahead of the device (CUDA graphs, torch.compile): {_gap_words(gaps)}."
+    share = facts.share_of_ns(gaps.time_ns, "this idle time")
     return share.remedy(text, 1.0, "no idle time before its launches")
+
+
+def _free_the_host(facts: KernelFacts) -> Remedy | None:
+    gaps = facts.host_gaps
+    if gaps is None or not gaps.calls:
+        return None
+    text = (
+        f"Look at what the host does in between: {_gap_words(gaps)}, which no launch takes. "
+        "Loading data, waits for the device, first calls that compile or tune."
+    )
+    share = facts.share_of_ns(gaps.time_ns, "this idle time")
+    return share.remedy(text, 1.0, "no idle time before its launches")
+
+
+def _gap_words(gaps: Gaps) -> str:
+    calls = "1 call" if gaps.calls == 1 else f"{format_count(gaps.calls)} calls"
+    return (
+        f"before {calls} its stream was idle for {format_duration_ns(gaps.time_ns)} "
+        "until the launch had returned"
+    )
 
 
 def _fill(facts: KernelFacts, standing: Standing) -> Remedy | None:
@@ -101,7 +116,9 @@ def _fuse(facts: KernelFacts, neighbour: Neighbour) -> Remedy:
 
 def _store_lower(facts: KernelFacts, peaks: DevicePeaks | None) -> Remedy | None:
     stored = _stored(facts)
-    lower = None if stored is None else lower_storage(stored, peaks)
+    lower = (
+        None if stored is None else lower_storage(stored, peaks, is_matrix=facts.category is Category.GEMM)
+    )
     if lower is None:
         return None
     text = f"Keep its data in {lower.lower} instead of {lower.now}, where the accuracy allows."

@@ -17,6 +17,7 @@ from core.analyses.intervals import ends_ns, exact_sum
 from core.analyses.kernel_names import short_name
 from core.analyses.op_work.call import UnknownWorkError, read_call
 from core.roofline.verdict_gains import Share
+from core.roofline.verdict_limits import LONGEST_LAUNCH_NS
 from core.tables.columns import MISSING, NO_ROW
 from core.tables.trace import SliceKind
 
@@ -50,6 +51,14 @@ class Neighbour:
     saved_ns: float
 
 
+@dataclass(frozen=True, slots=True)
+class Gaps:
+    """Idle times of a stream before some calls, until their launch had returned: how many, and their sum."""
+
+    calls: int
+    time_ns: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelFacts:
     """All calls of one name; None where the trace does not say.
@@ -64,9 +73,8 @@ class KernelFacts:
         blocks: Of the median call.
         sm_count: Of the device.
         call: The operator of the most common call, with its inputs.
-        waited_ns: Time for which its stream was idle because its own launch had not returned; None without
-            steps, in which idle time is not counted.
-        waited_calls: For how many calls that was so.
+        launch_gaps: Idle times that a launch can cause; None without steps, of which they would be a part.
+        host_gaps: Those that are longer: the host was at something else.
         neighbours: At most one before and one behind.
     """
 
@@ -79,8 +87,8 @@ class KernelFacts:
     blocks: int | None
     sm_count: int | None
     call: OpCall | None
-    waited_ns: int | None
-    waited_calls: int
+    launch_gaps: Gaps | None
+    host_gaps: Gaps | None
     neighbours: tuple[Neighbour, ...]
 
     @property
@@ -146,15 +154,18 @@ class TraceKernels:
         return (op_row, *self._index.op_arguments(op_row))
 
     @cached_property
-    def _ids(self) -> dict[str, int]:
-        return {self._index.trace.strings[each]: each for each in np.unique(self._name_id).tolist()}
+    def _calls(self) -> dict[str, Int64]:
+        """The kernels of each full name, ascending."""
+        names, counts = np.unique(self._name_id, return_counts=True)
+        by_name = np.split(np.argsort(self._name_id, kind="stable"), np.cumsum(counts)[:-1])
+        strings = self._index.trace.strings
+        return {strings[each]: at for each, at in zip(names.tolist(), by_name, strict=False)}
 
     def facts(self, name: str) -> KernelFacts | None:
         """Returns what is known of the kernels of a full name, None if there is none with a possible time."""
-        name_id = self._ids.get(name)
-        if name_id is None:
+        at = self._calls.get(name)
+        if at is None:
             return None
-        at = np.flatnonzero(self._name_id == name_id)
         work = self._index.trace.device_work
         whole_ns, whole = self._whole
         has_steps = len(self._index.steps) > 0
@@ -172,8 +183,8 @@ class TraceKernels:
             blocks=_median_blocks(work.grid[self._place[at]]),
             sm_count=self._sm_count(int(work.device[self._place[at[0]]])),
             call=self._call(first),
-            waited_ns=exact_sum(waited) if has_steps else None,
-            waited_calls=int(np.count_nonzero(waited)),
+            launch_gaps=_gaps(waited[waited <= LONGEST_LAUNCH_NS]) if has_steps else None,
+            host_gaps=_gaps(waited[waited > LONGEST_LAUNCH_NS]) if has_steps else None,
             neighbours=self._neighbours(counted),
         )
 
@@ -245,6 +256,10 @@ class TraceKernels:
 
     def _category(self, at: int) -> Category:
         return Category(int(self._index.categories[self._place[at]]))
+
+
+def _gaps(waited_ns: Int64) -> Gaps:
+    return Gaps(int(np.count_nonzero(waited_ns)), exact_sum(waited_ns))
 
 
 def _median_blocks(grid: Int64) -> int | None:

@@ -79,3 +79,9 @@ LEAST_PADDING_PCT: Final = 2.0
 
 FEW_ROWS: Final = 64
 """A GEMM of fewer rows than half a tile reads its weights for little work (decode). Source: ``TILE``."""
+
+LONGEST_LAUNCH_NS: Final = 1_000_000
+"""A longer idle time is not the cost of launches: the host was at something else.
+
+Source: ours; eager PyTorch launches a kernel every 5 to 50 us.
+"""

@@ -45,6 +45,7 @@ _STORED_BYTES: Final = {
     DataType.FP16: 2,
     DataType.FP8: 1,
 }
+_HALF_BYTES: Final = 2
 _STORED_LOWER: Final[dict[DataType, tuple[DataType, ...]]] = {
     DataType.FP64: (DataType.FP32,),
     DataType.FP32: (DataType.BF16, DataType.FP16),
@@ -106,14 +107,22 @@ def lower_arithmetic(work_type: WorkType, device: DevicePeaks | None, *, is_matr
     return None
 
 
-def lower_storage(stored: DataType, device: DevicePeaks | None) -> LowerType | None:
-    """Finds the next lower type to keep data in that the device computes with, None if there is none."""
+def lower_storage(stored: DataType, device: DevicePeaks | None, *, is_matrix: bool) -> LowerType | None:
+    """Finds the next lower type to keep data in that the device computes with, None if there is none.
+
+    Args:
+        stored: The type now.
+        device: Its data sheet, None where it is not known: then nothing is suggested.
+        is_matrix: Whether it is a product of matrices: only those are quantized below 16 bits.
+    """
     if device is None:
         return None
     for each in _STORED_LOWER.get(stored, ()):
+        if _STORED_BYTES[each] < _HALF_BYTES and not is_matrix:
+            return None
         if device.peak(each, "tensor") is not None or device.peak(each, "vector") is not None:
             saved = 1 - _STORED_BYTES[each] / _STORED_BYTES[stored]
-            how = f"{_STORED_BYTES[each]} bytes a value instead of {_STORED_BYTES[stored]}"
+            how = f"{_STORED_BYTES[each]} instead of {_STORED_BYTES[stored]} bytes a value"
             return LowerType(now=stored.upper(), lower=each.upper(), saved=saved, how=how)
     return None
 
@@ -121,11 +130,6 @@ def lower_storage(stored: DataType, device: DevicePeaks | None) -> LowerType | N
 def stored_type(name: str) -> DataType | None:
     """Returns the type that an operator of a trace gives for an input ("c10::BFloat16"), None if another."""
     return _STORED_NAMES.get(name.casefold())
-
-
-def stored_bytes(stored: DataType) -> int:
-    """Returns how many bytes a value takes."""
-    return _STORED_BYTES[stored]
 
 
 def type_of_parameters(kernel: str) -> DataType | None:

@@ -187,7 +187,9 @@ def _fuse(facts: LaunchFacts, share: Share) -> Remedy | None:
 
 def _store_lower(facts: LaunchFacts, share: Share, peaks: DevicePeaks | None) -> Remedy | None:
     stored = type_of_parameters(facts.name)
-    lower = None if stored is None else lower_storage(stored, peaks)
+    lower = (
+        None if stored is None else lower_storage(stored, peaks, is_matrix=facts.category == Category.GEMM)
+    )
     if lower is None:
         return None
     text = f"Keep its data in {lower.lower} instead of {lower.now}, where the accuracy allows."

@@ -212,11 +212,12 @@ def test_idle_time_until_a_launch_returned_is_what_graphs_can_save() -> None:
     assert "before 1 call its stream was idle for 38.00 \N{MICRO SIGN}s" in launch.text
     assert launch.gain_pct == pytest.approx(3.8)
     found = {each.label: each.value for each in verdict.evidence}
-    assert found["Waits for its launch"] == 38_000
+    assert found["Idle until its launch returned"] == 38_000
+    assert found["Idle while the host did something else"] == 0
     # Without steps, idle time is part of nothing that is summed.
     alone = judged(made, steps=False, flop=1e6, moved=1e6, us=30.0)
     assert "Launch ahead" not in begins(alone)
-    assert "Waits for its launch" not in [each.label for each in alone.evidence]
+    assert "Idle until its launch returned" not in [each.label for each in alone.evidence]
 
 
 def test_a_launch_of_the_next_step_does_not_wait_for_this_one() -> None:
@@ -227,7 +228,7 @@ def test_a_launch_of_the_next_step_does_not_wait_for_this_one() -> None:
     later.add(ADD, 1_500, 10, "aten::add", SMALL, late=2, host=1_100)
     events += [annotation("ProfilerStep#2", 1_000, 1_000), *later.events]
     verdict = verdict_of_point(points(flop=1e6, moved=1e6, us=20.0), 0, CEILINGS, kernels_of(*events))
-    assert {each.label: each.value for each in verdict.evidence}["Waits for its launch"] == 0
+    assert {each.label: each.value for each in verdict.evidence}["Idle until its launch returned"] == 0
 
 
 def test_fewer_blocks_than_sms_is_said_and_filled() -> None:
@@ -243,16 +244,35 @@ def test_fewer_blocks_than_sms_is_said_and_filled() -> None:
     assert "Launch more" not in begins(unknown)
 
 
+def test_a_longer_idle_time_than_a_launch_takes_is_the_hosts_own() -> None:
+    made = Made().add(ADD, 100, 10, "aten::add", SMALL)
+    made.add(ADD, 800, 10, "aten::add", SMALL, late=2, host=120)
+    made.add(ADD, 2_900, 10, "aten::add", SMALL, late=2, host=850)
+    events = [annotation("ProfilerStep#1", 0, 10_000), *made.events]
+    verdict = verdict_of_point(points(flop=1e6, moved=1e6, us=30.0), 0, CEILINGS, kernels_of(*events))
+    assert only(verdict, "Launch ahead").gain_pct == pytest.approx(6.88)
+    host = only(verdict, "Look at what the host does")
+    assert "before 1 call its stream was idle for 2.088 ms until" in host.text
+    assert host.gain_pct == pytest.approx(20.88)
+
+
 def test_a_memory_bound_kernel_keeps_its_data_in_the_next_lower_type() -> None:
-    made = Made().add(ADD, 100, 100, "aten::add", ([1024], "c10::BFloat16"), ([1024], "c10::BFloat16"))
+    made = Made().add(ADD, 100, 100, "aten::add", ([1024], "float"), ([1024], "float"))
     keep = only(judged(made, flop=1e6, moved=250e6), "Keep its data")
-    assert keep.text.startswith("Keep its data in FP8 instead of BF16")
+    assert keep.text.startswith("Keep its data in BF16 instead of FP32")
     assert keep.gain_pct == pytest.approx(5.0)
     whole = judged(made, steps=False, flop=1e6, moved=250e6)
     assert only(whole, "Keep its data").gain_pct == pytest.approx(50.0)
     assert "the trace's kernel time" in only(whole, "Keep its data").basis
     ints = Made().add(ADD, 100, 100, "aten::add", ([1024], "long int"))
     assert "Keep its" not in begins(judged(ints, flop=1e6, moved=250e6))
+
+
+def test_below_16_bits_only_products_are_quantized() -> None:
+    made = Made().add(ADD, 100, 100, "aten::add", ([1024], "c10::BFloat16"))
+    assert "Keep its" not in begins(judged(made, flop=1e6, moved=250e6))
+    decode = judged(product(1, 4096, 4096), flop=0.1e9, moved=250e6, **BF16)
+    assert only(decode, "Keep its data").text.startswith("Keep its data in FP8 instead of BF16")
 
 
 def product(rows: int, inner: int, columns: int, kind: str = "c10::BFloat16") -> Made:
@@ -277,6 +297,15 @@ def test_dimensions_that_are_not_aligned_and_tiles_that_are_not_full_are_named_w
     assert tiles.gain_pct == pytest.approx(10 * (1 - 4097 / 4224))
     even = judged(product(1024, 1024, 4096), flop=50e9, moved=50e6, **BF16)
     assert begins(even) == []
+
+
+def test_a_kernel_that_names_its_poor_alignment_is_quoted() -> None:
+    name = "cutlass_75_tensorop_bf16_s1688gemm_bf16_256x128_nn_align1"
+    kind = "c10::BFloat16"
+    made = Made().add(name, 100, 100, "aten::bmm", ([16, 512, 64], kind), ([16, 64, 513], kind))
+    verdict = judged(made, name=name, kind=WorkType.BF16_TENSOR, flop=1e9, moved=30e6)
+    assert "The kernel's name says align1." in only(verdict, "Make its columns (513)").text
+    assert "16 of 512 x 513, inner 64" in {each.against for each in verdict.evidence}
 
 
 def test_alignment_counts_bytes_not_elements() -> None:

@@ -57,7 +57,7 @@ def test_a_memory_bound_launch_is_fused_and_kept_in_fewer_bytes(tmp_path: Path) 
         "the launch is 100.0 % of the report's kernel time",
     )
     assert keep.text == "Keep its data in BF16 instead of FP32, where the accuracy allows."
-    assert (keep.gain_pct, keep.basis.split(";")[0]) == (50.0, "2 bytes a value instead of 4")
+    assert (keep.gain_pct, keep.basis.split(";")[0]) == (50.0, "2 instead of 4 bytes a value")
 
 
 def test_by_amdahl_a_bound_is_of_all_launches(tmp_path: Path) -> None:
@@ -77,10 +77,12 @@ def test_without_a_time_a_remedy_has_no_bound(tmp_path: Path) -> None:
     ("kernel", "device", "lower"),
     [
         ("f(double *, int)", "NVIDIA H100 PCIe", "Keep its data in FP32 instead of FP64"),
-        ("f(__half *)", "NVIDIA H100 PCIe", "Keep its data in FP8 instead of FP16"),
-        ("f(c10::BFloat16 const*)", "NVIDIA H100 PCIe", "Keep its data in FP8 instead of BF16"),
+        ("gemm(__half *)", "NVIDIA H100 PCIe", "Keep its data in FP8 instead of FP16"),
+        ("gemm(c10::BFloat16 const*)", "NVIDIA H100 PCIe", "Keep its data in FP8 instead of BF16"),
+        # Only products are quantized below 16 bits.
+        ("f(__half *)", "NVIDIA H100 PCIe", ""),
         # No FP8 before Hopper and Ada; no BF16 on V100.
-        ("f(__half *)", "NVIDIA A100-SXM4-80GB", ""),
+        ("gemm(__half *)", "NVIDIA A100-SXM4-80GB", ""),
         ("f(int *)", "NVIDIA H100 PCIe", ""),
         ("f(float *, double *)", "NVIDIA H100 PCIe", ""),
         ("silu_kernel", "NVIDIA H100 PCIe", ""),
