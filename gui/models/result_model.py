@@ -116,7 +116,7 @@ class ResultModel(QAbstractTableModel):
 
     @property
     def name_column(self) -> int:
-        """The column that takes the room: ``name``, else the first of texts; -1 without columns."""
+        """The column that names a row: ``name``, else the first shown of texts, else the first; or -1."""
         return self._name_column
 
     def show_table(self, table: ResultTable, sort: SortBy | None) -> None:
@@ -343,7 +343,7 @@ def _arranged(
 
 
 def _name_column(columns: tuple[Column, ...]) -> int:
-    texts = [place for place, column in enumerate(columns) if column.texts is not None]
+    texts = [place for place, column in enumerate(columns) if column.texts is not None and column.shown]
     named = [place for place in texts if columns[place].key == "name"]
     return (*named, *texts, 0)[0] if columns else -1
 

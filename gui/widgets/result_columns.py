@@ -30,6 +30,7 @@ _TEXT_MOST_PX = 220
 _LEAST_PX = 44
 _HEADER_ROOM_PX = 28
 _CATEGORY = "category"
+_DEPTH = "depth"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +106,7 @@ class ResultColumns(QObject):
         self._name = ""
         self._laid_out: tuple[str, ...] = ()
         self._empty: frozenset[str] = frozenset()
+        self._name_least_px = NAME_LEAST_PX
         self._quiet = False
         header = view.horizontalHeader()
         header.setSectionsMovable(True)
@@ -158,6 +160,7 @@ class ResultColumns(QObject):
                 fitting = widths.get(column.key) or self._fitting_px(place, column)
                 # The same analysis of another range must not make the columns jump.
                 self._view.setColumnWidth(place, max(fitting, self._view.columnWidth(place) if same else 0))
+        self._name_least_px = self._least_px(table)
         self._tell_delegate()
         self.fit_name()
         self.changed.emit()
@@ -220,7 +223,7 @@ class ResultColumns(QObject):
         menu.addAction("Reset columns", self.reset)
 
     def fit_name(self) -> None:
-        """Gives the name column what the others leave."""
+        """Gives the name column what the others leave, if it holds names; a number needs no room."""
         name = self._model.name_column
         header = self._view.horizontalHeader()
         if name < 0 or header.count() <= name:
@@ -231,9 +234,18 @@ class ResultColumns(QObject):
             if place != name and not header.isSectionHidden(place)
         )
         table = self._model.table
-        own = dict(self._choice.widths).get(table.columns[name].key, 0) if table is not None else 0
+        if table is None or table.columns[name].texts is None:
+            return
+        own = dict(self._choice.widths).get(table.columns[name].key, 0)
         with self._silently():
-            header.resizeSection(name, max(self._view.viewport().width() - others, own, NAME_LEAST_PX))
+            header.resizeSection(name, max(self._view.viewport().width() - others, own, self._name_least_px))
+
+    def _least_px(self, table: ResultTable) -> int:
+        """How narrow the names may become: all are whole, or there is room to tell them apart."""
+        name = self._model.name_column
+        if name < 0 or any(column.key == _DEPTH for column in table.columns):
+            return NAME_LEAST_PX
+        return min(NAME_LEAST_PX, max(_LEAST_PX, self._whole_px(name)))
 
     def _order_sections(self, table: ResultTable) -> None:
         """Puts remembered columns in their order; the others stay behind the one they follow."""
@@ -248,12 +260,18 @@ class ResultColumns(QObject):
             header.moveSection(header.visualIndex(keys.index(key)), visual)
 
     def _fitting_px(self, place: int, column: Column) -> int:
-        header = self._view.horizontalHeader()
-        title = header.fontMetrics().horizontalAdvance(self._model.displays[place].header + ARROW_DOWN)
-        title += _HEADER_ROOM_PX
+        whole = self._whole_px(place)
+        return max(self._title_px(place), min(whole, _TEXT_MOST_PX)) if column.texts is not None else whole
+
+    def _whole_px(self, place: int) -> int:
+        """How wide a column must be for its title and all cells."""
         cells = [self._delegate.cell_width_px(text, place) for text in self._model.widest[place]]
-        width = max([title, *cells])
-        return max(title, min(width, _TEXT_MOST_PX)) if column.texts is not None else width
+        return max([self._title_px(place), *cells])
+
+    def _title_px(self, place: int) -> int:
+        header = self._view.horizontalHeader()
+        title = self._model.displays[place].header + ARROW_DOWN
+        return header.fontMetrics().horizontalAdvance(title) + _HEADER_ROOM_PX
 
     def _tell_delegate(self) -> None:
         table = self._model.table

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import html
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -479,7 +480,12 @@ def test_settings_that_make_no_sense_are_ignored(
     assert widget.model.rows.tolist() == [0, 3, 1, 5, 4, 2]
 
 
-def test_the_room_that_is_left_goes_to_the_name(shown: ResultTableWidget, qtbot: QtBot) -> None:
+def test_the_room_that_is_left_goes_to_the_name(
+    make: Callable[[ResultTable], ResultTableWidget], qtbot: QtBot
+) -> None:
+    table = kernels()
+    names = texts("name", "Kernel", tuple(f"{name}{'_long' * 12}" for name in NAMES))
+    shown = make(replace(table, columns=(names, *table.columns[1:])))
     view = shown.view
     others = [view.columnWidth(place) for place in (1, 2, 3)]
     before = view.columnWidth(0)
@@ -488,6 +494,31 @@ def test_the_room_that_is_left_goes_to_the_name(shown: ResultTableWidget, qtbot:
     assert [view.columnWidth(place) for place in (1, 2, 3)] == others
     shown.resize(300, 400)
     qtbot.waitUntil(lambda: view.columnWidth(0) == NAME_LEAST_PX)
+
+
+def test_short_names_take_no_more_than_they_need(shown: ResultTableWidget, qtbot: QtBot) -> None:
+    shown.resize(300, 400)
+    qtbot.waitUntil(lambda: shown.view.columnWidth(0) < NAME_LEAST_PX - 50)
+
+
+def test_a_table_of_numbers_shows_no_names_that_are_not_asked_for(
+    make: Callable[[ResultTable], ResultTableWidget],
+) -> None:
+    steps = ResultTable(
+        name="steps",
+        title="Steps",
+        columns=(
+            Column(key="step", title="Step", unit="id", help="", values=np.array([3, 4])),
+            texts("thread", "Thread", ("main", "other"), shown=False),
+        ),
+    )
+    widget = make(steps)
+    assert widget.columns.visible_keys() == ("step",)
+    assert widget.view.columnWidth(0) < NAME_LEAST_PX // 2
+    menu = QMenu(widget)
+    widget.columns.fill_menu(menu)
+    check(menu, "Thread")
+    assert widget.columns.visible_keys() == ("step", "thread")
 
 
 def test_a_new_table_keeps_filter_and_sorting(shown: ResultTableWidget) -> None:
