@@ -14,8 +14,9 @@ import numpy as np
 
 from core.analyses.answer_columns import number_column, own_text_column, text_column
 from core.analyses.grouping import dense_pairs, pick_members, times_by_group
-from core.analyses.intervals import exact_sum
+from core.analyses.intervals import exact_sum, sums_by_key
 from core.analyses.kernels import KERNELS_ONLY, choose_work, why_no_kernels
+from core.analyses.work import chosen_kernels, totals_by_group
 from core.roofline.kernel_spelling import same_kernels
 from core.roofline.measured import measured_points
 from core.tables.columns import MISSING, NO_ROW, Float64, Int32, Int64, Uint8, freeze_columns
@@ -186,6 +187,7 @@ def summarize_matches(index: TraceIndex, report: Report, selection: Selection = 
             *_kernel_columns(index, matches.first[shown]),
             *_time_columns(times, shown),
             *_counter_columns(report, matches, shown),
+            *_model_columns(index, matches, selection, shown),
             own_text_column(
                 "match",
                 "Match",
@@ -278,6 +280,44 @@ def _counter_columns(report: Report, matches: KernelMatches, shown: Int64) -> tu
             _means(flop_per_s, launches),
         ),
     )
+
+
+def _model_columns(
+    index: TraceIndex, matches: KernelMatches, selection: Selection, shown: Int64
+) -> tuple[Column, ...]:
+    """Return what the shapes of operators say, beside what counters do."""
+    work = index.kernel_work
+    chosen = chosen_kernels(index, selection)
+    duration_ns = index.trace.slices.duration_ns[index.trace.device_work.slice_row[work.place[chosen]]]
+    modelled = (work.work_row[chosen] != NO_ROW) & (duration_ns > 0)
+    # Both list the kernels that start in the selection, in the order of the file.
+    group = matches.kernel[modelled]
+    totals = totals_by_group(work, chosen[modelled], group)
+    sum_ns = sums_by_key(group, duration_ns[modelled], len(matches))
+    flop_per_s, bytes_per_s = np.full(len(matches), np.nan), np.full(len(matches), np.nan)
+    for kernel, total in totals.items():
+        flop_per_s[kernel] = _rate(total.flop, int(sum_ns[kernel]))
+        bytes_per_s[kernel] = _rate(total.moved_bytes, int(sum_ns[kernel]))
+    return (
+        number_column(
+            "modelled_flop_per_s",
+            "FLOP/s, modelled",
+            "flop_per_s",
+            "Operations that the shapes of its operator need, over its time in the trace.",
+            flop_per_s[shown],
+        ),
+        number_column(
+            "modelled_bytes_per_s",
+            "Bytes/s, modelled",
+            "bytes_per_s",
+            "The least bytes that its operator must move, over its time in the trace.",
+            bytes_per_s[shown],
+        ),
+    )
+
+
+def _rate(amount: int | None, time_ns: int) -> float:
+    return np.nan if amount is None or time_ns <= 0 else amount / time_ns * 1e9
 
 
 def _means(values: Float64, launches: list[Int32]) -> Float64:

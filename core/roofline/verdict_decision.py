@@ -13,6 +13,7 @@ from core.analyses.categories import Category
 from core.roofline.points import PointOrigin
 from core.roofline.verdict import VerdictKind
 from core.roofline.verdict_limits import (
+    BESIDE_PCT,
     LOW_MEMORY_PCT,
     LOW_SM_PCT,
     NEAR_MODEL_PCT,
@@ -25,6 +26,7 @@ from core.units import format_count, format_pct
 
 if TYPE_CHECKING:
     from core.roofline.verdict import Confidence
+    from core.roofline.verdict_kernels import KernelFacts
     from core.roofline.verdict_launch import LaunchFacts
     from core.roofline.verdict_standing import Standing
 
@@ -175,15 +177,27 @@ def _not_collected(facts: LaunchFacts) -> Decision:
     return Decision(VerdictKind.UNKNOWN, words, "measured")
 
 
-def decide_point(standing: Standing, category: Category, why_not: str, *, is_underfilled: bool) -> Decision:
+def decide_point(
+    standing: Standing, category: Category, why_not: str, facts: KernelFacts | None = None
+) -> Decision:
     """Decides what holds the kernel of a modelled point back.
 
     Args:
         standing: Its place.
         category: What kind of work its name tells.
         why_not: Why it has no place, "" where it has one.
-        is_underfilled: Whether it has fewer blocks than the device has SMs.
+        facts: What the trace tells of it.
     """
+    decision = _decide_point(
+        standing, category, why_not, is_underfilled=facts is not None and facts.is_underfilled
+    )
+    if facts is None or facts.beside_pct < BESIDE_PCT:
+        return decision
+    beside = f"Communication ran beside it for {_pct(facts.beside_pct)} of its time, which may slow it down."
+    return decision._replace(words=f"{decision.words} {beside}")
+
+
+def _decide_point(standing: Standing, category: Category, why_not: str, *, is_underfilled: bool) -> Decision:
     if category == Category.COMMUNICATION:
         return Decision(
             VerdictKind.COMMUNICATION,

@@ -87,6 +87,9 @@ def kernel_evidence(standing: Standing, facts: KernelFacts | None) -> tuple[Evid
         found += (Evidence(label="Operator", value=facts.call.name, against=against),)
     found += _gaps("Idle until its launch returned", facts.launch_gaps)
     found += _gaps("Idle while the host did something else", facts.host_gaps)
+    if facts.beside_ns:
+        against = f"{format_pct(facts.beside_pct)} of its time"
+        found += (Evidence(label="Beside communication", value=facts.beside_ns, unit="ns", against=against),)
     part = facts.share.part
     against = "" if part is None else f"{format_pct(100 * part)} of {facts.share.whole}"
     return (*found, Evidence(label="Summed time", value=facts.sum_ns, unit="ns", against=against))

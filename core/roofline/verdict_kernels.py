@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from core.analyses.categories import Category
-from core.analyses.intervals import ends_ns, exact_sum
+from core.analyses.intervals import cut_to_windows, ends_ns, exact_sum, union
 from core.analyses.kernel_names import short_name
 from core.analyses.op_work.call import UnknownWorkError, read_call
 from core.roofline.verdict_gains import Share
@@ -76,6 +76,7 @@ class KernelFacts:
         launch_gaps: Idle times that a launch can cause; None without steps, of which they would be a part.
         host_gaps: Those that are longer: the host was at something else.
         neighbours: At most one before and one behind.
+        beside_ns: Time of the calls in which a collective ran on the same device; 0 for communication itself.
     """
 
     name: str
@@ -90,6 +91,12 @@ class KernelFacts:
     launch_gaps: Gaps | None
     host_gaps: Gaps | None
     neighbours: tuple[Neighbour, ...]
+    beside_ns: int
+
+    @property
+    def beside_pct(self) -> float:
+        """That as a share of the time of the calls."""
+        return 100 * self.beside_ns / self.sum_ns
 
     @property
     def is_underfilled(self) -> bool:
@@ -148,6 +155,23 @@ class TraceKernels:
         return waited
 
     @cached_property
+    def _beside_ns(self) -> Int64:
+        """(n,) int64: how long a collective ran on the device of each kernel that is none, while it did."""
+        trace = self._index.trace
+        communicates = self._index.categories[self._place] == Category.COMMUNICATION
+        process = trace.tracks.process_id[trace.slices.track[self._row]]
+        end_ns = ends_ns(self._start_ns, self._duration_ns)
+        beside = np.zeros(len(self._place), np.int64)
+        for device in np.unique(process[communicates]).tolist():
+            here = process == device
+            of = here & communicates
+            line = union(np.zeros(np.count_nonzero(of), np.int64), self._start_ns[of], end_ns[of])
+            at = np.flatnonzero(here & ~communicates)
+            during = cut_to_windows(line, np.arange(len(at)), self._start_ns[at], end_ns[at])
+            beside[at] = during.lengths_ns(len(at))
+        return beside
+
+    @cached_property
     def _arguments(self) -> tuple[Int32, Int32, Int32]:
         """Operator, text of input shapes and text of input types of each kernel, NO_ROW."""
         op_row = self._index.links.op_row[self._place]
@@ -186,6 +210,7 @@ class TraceKernels:
             launch_gaps=_gaps(waited[waited <= LONGEST_LAUNCH_NS]) if has_steps else None,
             host_gaps=_gaps(waited[waited > LONGEST_LAUNCH_NS]) if has_steps else None,
             neighbours=self._neighbours(counted),
+            beside_ns=exact_sum(self._beside_ns[at]),
         )
 
     def _most_common(self, at: Int64) -> int:

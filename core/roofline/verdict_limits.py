@@ -85,3 +85,6 @@ LONGEST_LAUNCH_NS: Final = 1_000_000
 
 Source: ours; eager PyTorch launches a kernel every 5 to 50 us.
 """
+
+BESIDE_PCT: Final = 10.0
+"""Share of a kernel's time beside communication from which the verdict says so. Source: ours (case R13)."""

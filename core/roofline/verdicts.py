@@ -103,7 +103,7 @@ def verdict_of_point(
         standing,
         Category(int(points.category[row])),
         points.strings[int(points.reason_id[row])],
-        is_underfilled=facts is not None and facts.is_underfilled,
+        facts,
     )
     peaks = find_device(ceilings.device) if ceilings.device else None
     remedies = [] if facts is None else kernel_remedies(facts, standing, decision.kind, peaks)

@@ -333,6 +333,28 @@ def test_a_compute_bound_product_computes_in_the_next_lower_type_of_its_device()
     assert lower.gain_pct == pytest.approx(5.0, abs=0.05)
 
 
+@pytest.mark.parametrize(("collective_us", "told"), [(50, True), (9, False)])
+def test_a_kernel_that_shared_its_device_with_a_collective_says_so(collective_us: int, told: bool) -> None:
+    nccl = "ncclDevKernel_AllReduce_Sum_bf16"
+    made = product(4096, 4096, 4096)
+    made.add(nccl, 90, 10 + collective_us, "c10d::allreduce_", SMALL, stream=9)
+    made.add(nccl, 100, 5, "c10d::allreduce_", SMALL, stream=10)
+    verdict = judged(made, flop=70e9, moved=60e6, **BF16)
+    found = {each.label: each for each in verdict.evidence}
+    assert found["Beside communication"].value == collective_us * 1000
+    assert plain(found["Beside communication"].against) == f"{collective_us}.0 % of its time"
+    assert verdict.kind is VerdictKind.COMPUTE_BOUND
+    words = f"Communication ran beside it for {collective_us} % of its time, which may slow it down."
+    assert plain(verdict.words).endswith(words) is told
+
+
+def test_a_collective_on_another_device_is_not_beside_a_kernel() -> None:
+    made = product(4096, 4096, 4096)
+    made.add("ncclDevKernel_AllReduce", 90, 100, "c10d::allreduce_", SMALL, device=1, stream=9)
+    verdict = judged(made, flop=70e9, moved=60e6, **BF16)
+    assert "Beside communication" not in [each.label for each in verdict.evidence]
+
+
 def test_communication_is_left_alone_and_an_unknown_kernel_keeps_what_its_launches_tell() -> None:
     made = Made().add("ncclDevKernel_AllReduce", 100, 100, "c10d::allreduce_", BIG, grid=[2, 1, 1])
     assert judged(made, name="ncclDevKernel_AllReduce").remedies == ()

@@ -114,6 +114,33 @@ def test_counters_of_the_report_stand_beside_the_times_of_the_trace(tmp_path: Pa
     assert (gemm["flop_per_s"], gemm["match"]) == (None, "by name, grid and block")
 
 
+def test_what_the_shapes_say_stands_beside_what_was_counted(tmp_path: Path) -> None:
+    kind, name = "c10::BFloat16", "ampere_bf16_s16816gemm_bf16_128x64_tn"
+    shapes: dict[str, Any] = {"Input Dims": [[64, 32], [32, 128]], "Input type": [kind, kind]}
+    events = [
+        op("aten::mm", 0, 4, **shapes),
+        call("cudaLaunchKernel", 1, 1, 1),
+        kernel(name, 10, 2, correlation=1, **SIZE),
+        op("aten::mm", 20, 4, **shapes),
+        call("cudaLaunchKernel", 21, 1, 2),
+        kernel(name, 30, 6, correlation=2, **SIZE),
+        op("aten::odd", 40, 4),
+        call("cudaLaunchKernel", 41, 1, 3),
+        kernel("odd", 50, 6, correlation=3, **SIZE),
+    ]
+    launch = throughputs(90.0, 40.0, kernel=name, grid=(8, 2, 1), block=(256, 1, 1), **{DURATION: 4_000})
+    launch["sm__ops_path_tensor_src_bf16_dst_fp32.sum"] = 2.0 * 64 * 32 * 128
+    table = summarize_matches(TraceIndex(trace_of(*events)), report_of(tmp_path, launch))
+    rows = {table.column("full_name").value(row): row for row in range(len(table))}
+    product, odd = rows[name], rows["odd"]
+    flop, moved = 2 * 64 * 32 * 128, 2 * (64 * 32 + 32 * 128 + 64 * 128)
+    assert table.column("modelled_flop_per_s").value(product) == pytest.approx(2 * flop / 8e-6)
+    assert table.column("modelled_bytes_per_s").value(product) == pytest.approx(2 * moved / 8e-6)
+    assert table.column("flop_per_s").value(product) == pytest.approx(flop / 4e-6)
+    assert table.column("modelled_flop_per_s").value(odd) is None
+    assert table.column("modelled_bytes_per_s").value(odd) is None
+
+
 def test_another_size_is_another_kernel_and_what_is_absent_has_no_counters(tmp_path: Path) -> None:
     rows = matched(tmp_path, throughputs(90.0, 40.0, **GEMM))
     small = rows["gemm<128>", "4 x 1 x 1"]
