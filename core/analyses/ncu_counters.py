@@ -20,6 +20,8 @@ _NS_PER_S: Final = 1e9
 _MOST_COUNTED: Final = 1e60
 """What is larger is damage, not a count; products of a few numbers below it stay finite."""
 
+_MOST_FIGURE: Final = 1e120
+
 
 class Counters:
     """Numbers of launches by the name of the metric.
@@ -88,8 +90,8 @@ def either(first: Float64, second: Float64) -> Float64:
 
 
 def quotient(first: Float64, second: Float64, *, zero_is_work: bool = False) -> Float64:
-    """Divides; NaN where nothing was measured, by 0, and of 0 unless that is a value."""
+    """Divides; NaN where nothing was measured, by 0, of 0 unless that is a value, and beyond all figures."""
     divides: Bool = (second != 0) & ~np.isnan(second) & ((first != 0) | zero_is_work)
     with np.errstate(over="ignore"):
         found = np.divide(first, second, out=np.full(len(first), np.nan), where=divides)
-    return np.where(np.isfinite(found), found, np.nan)
+    return np.where(np.abs(found) < _MOST_FIGURE, found, np.nan)

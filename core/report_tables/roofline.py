@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.analyses.answer_columns import number_column, own_text_column
+from core.analyses.ncu_counters import quotient
 from core.analyses.ncu_roofline import PRECISIONS, peak_traffic, peak_work
 from core.analyses.ncu_tensor import tensor_peaks
 from core.report_tables.index import NO_KERNELS, ReportIndex
 from core.roofline.ceilings import SCALAR_WORK, TENSOR_WORK
 from core.roofline.measured import WORK_TYPES
-from core.roofline.point_columns import point_columns
+from core.roofline.point_columns import intensity_of, point_columns
 from core.roofline.points import LEVELS, PointOrigin, WorkType
 from core.tables.columns import NO_ROW
 from core.tables.result import Column, ResultTable
@@ -62,9 +63,7 @@ def _profiled_columns(index: ReportIndex, rows: Int32) -> tuple[Column, ...]:
     points, counters = index.points, index.counters
     peaks = {SCALAR_WORK[each]: peak_work(counters, each) for each in PRECISIONS}
     peaks |= {TENSOR_WORK[kind]: peak for kind, is_sparse, peak in tensor_peaks(counters) if not is_sparse}
-    moved = points.moved_bytes[:, LEVELS.index("dram")]
-    has_place = (points.flop > 0) & (moved > 0)
-    intensity = np.divide(points.flop, moved, out=np.full(len(points), np.nan), where=has_place)
+    intensity = intensity_of(points.flop, points.moved_bytes[:, LEVELS.index("dram")])
     sloped = peak_traffic(counters, "dram") * intensity
     all_roofs = np.full(len(points), np.nan)
     for kind, peak in peaks.items():
@@ -72,7 +71,7 @@ def _profiled_columns(index: ReportIndex, rows: Int32) -> tuple[Column, ...]:
         all_roofs[of_kind] = np.minimum(peak, sloped)[of_kind]
     roofs = np.where(all_roofs > 0, all_roofs, np.nan)[rows]
     seconds = np.where(points.sum_ns[rows] > 0, points.sum_ns[rows] / 1e9, np.nan)
-    share_pct = points.flop[rows] / seconds / roofs * 100
+    share_pct = quotient(quotient(points.flop[rows], seconds), roofs) * 100
     return (
         number_column(
             "profiled_roof_flop_per_s",
@@ -101,8 +100,6 @@ def _scalar_columns(index: ReportIndex, rows: Int32) -> tuple[Column, ...]:
     moved = work.moved_bytes[rows, LEVELS.index("dram")]
     found: list[Column] = []
     for key, title, flop in (*named, ("tensor", "Tensor", of_tensor)):
-        divides = (moved > 0) & (flop > 0)
-        intensity = np.divide(flop, moved, out=np.full(len(rows), np.nan), where=divides)
         found += [
             number_column(
                 f"{key}_flop", f"{title} FLOP", "flop", "Operations of this type.", flop.copy(), shown=False
@@ -112,7 +109,7 @@ def _scalar_columns(index: ReportIndex, rows: Int32) -> tuple[Column, ...]:
                 f"{title} intensity",
                 "flop_per_byte",
                 "Operations of this type for each byte that DRAM moved.",
-                intensity,
+                intensity_of(flop, moved),
                 shown=False,
             ),
         ]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.analyses.answer_columns import number_column, own_text_column
+from core.analyses.ncu_counters import quotient
 from core.roofline.ceilings import above_roof, roof_lines
 from core.roofline.points import LEVEL_TITLES, LEVELS, PointOrigin, WorkType
 
@@ -33,7 +34,7 @@ def point_columns(points: PointTable, ceilings: Sequence[Ceilings]) -> tuple[Col
         ceilings: For each point, those of its device.
     """
     seconds = np.where(points.sum_ns > 0, points.sum_ns / 1e9, np.nan)
-    rate = points.flop / seconds
+    rate = quotient(points.flop, seconds, zero_is_work=True)
     has_place = points.reason_id < 0
     roofs = _roofs(points, ceilings)
     above = [_above(points, row, ceilings[row]) for row in range(len(points))]
@@ -62,7 +63,7 @@ def point_columns(points: PointTable, ceilings: Sequence[Ceilings]) -> tuple[Col
             "Of roof",
             "pct",
             "What it achieved of that; above 100 cannot be.",
-            np.where(has_place, rate / roofs * 100, np.nan),
+            np.where(has_place, quotient(rate, roofs) * 100, np.nan),
         ),
         own_text_column(
             "above_roof",
@@ -81,20 +82,23 @@ def point_columns(points: PointTable, ceilings: Sequence[Ceilings]) -> tuple[Col
     )
 
 
+def intensity_of(flop: Float64, moved_bytes: Float64) -> Float64:
+    """Returns FLOP a byte, NaN where there is none of either. Columns are (n,)."""
+    return quotient(np.where(flop > 0, flop, np.nan), np.where(moved_bytes > 0, moved_bytes, np.nan))
+
+
 def _level_columns(points: PointTable, seconds: Float64) -> list[Column]:
     """Returns intensity, bytes and bytes a second for each level of memory."""
     found: list[Column] = []
     for place, level in enumerate(LEVELS):
         moved, title = points.moved_bytes[:, place], LEVEL_TITLES[level]
-        divides = (moved > 0) & (points.flop > 0)
-        intensity = np.divide(points.flop, moved, out=np.full(len(points), np.nan), where=divides)
         found += [
             number_column(
                 f"{level}_intensity",
                 f"Intensity, {title}",
                 "flop_per_byte",
                 f"Operations for each byte that {title} moved.",
-                intensity,
+                intensity_of(points.flop, moved),
                 shown=level == "dram",
             ),
             number_column(
@@ -110,7 +114,7 @@ def _level_columns(points: PointTable, seconds: Float64) -> list[Column]:
                 title,
                 "bytes_per_s",
                 f"Bytes a second that {title} moved.",
-                moved / seconds,
+                quotient(moved, seconds, zero_is_work=True),
                 shown=level == "dram",
             ),
         ]
@@ -120,16 +124,16 @@ def _level_columns(points: PointTable, seconds: Float64) -> list[Column]:
 def _roofs(points: PointTable, ceilings: Sequence[Ceilings]) -> Float64:
     """Returns the roof above each point, looking up the lines of a device and type of work once."""
     roofs = np.full(len(points), np.nan)
-    moved = points.moved_bytes[:, LEVELS.index("dram")]
+    intensity = intensity_of(points.flop, points.moved_bytes[:, LEVELS.index("dram")])
     known: dict[tuple[int, int], tuple[WorkCeiling, TrafficCeiling] | None] = {}
-    for row in np.flatnonzero((points.flop > 0) & (moved > 0)).tolist():
+    for row in np.flatnonzero(intensity > 0).tolist():
         key = (id(ceilings[row]), int(points.work_type[row]))
         if key not in known:
             known[key] = roof_lines(ceilings[row], WorkType(key[1]))
         lines = known[key]
         if lines is not None:
             work, traffic = lines
-            roofs[row] = min(work.flop_per_s, traffic.bytes_per_s * float(points.flop[row] / moved[row]))
+            roofs[row] = min(work.flop_per_s, traffic.bytes_per_s * float(intensity[row]))
     return roofs
 
 

@@ -87,3 +87,19 @@ def test_every_analysis_is_listed_and_has_a_golden_case(python_files: list[Path]
     assert len(set(names)) == len(names)
     golden = ROOT / "tests/data/golden/analyses"
     assert {path.stem for path in golden.glob("*.csv")} == set(names)
+
+
+def test_every_table_of_reports_is_listed_and_has_a_golden_case(python_files: list[Path]) -> None:
+    package = ROOT / "core/report_tables"
+    tree = ast.parse((package / "registry.py").read_bytes())
+    (listed,) = [node.value for node in tree.body if isinstance(node, ast.AnnAssign)]
+    assert isinstance(listed, ast.Tuple), "REPORT_ANALYSES is not a plain tuple"
+    entries = [entry for entry in listed.elts if isinstance(entry, ast.Call)]
+    used = {node.id for entry in entries for node in ast.walk(entry) if isinstance(node, ast.Name)}
+    modules = [ROOT / path for path in python_files if path.parent == Path("core/report_tables")]
+    found = {name for path in modules for name in answers(path)}
+    assert found
+    assert not found - used
+    names = [ast.literal_eval(entry.args[0]) for entry in entries]
+    golden = ROOT / "tests/data/golden/report_tables"
+    assert {path.stem for path in golden.glob("*.csv")} == set(names)
