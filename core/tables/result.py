@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from core.tables.columns import MISSING, NO_ROW, Float64, Int32, Int64
+from core.tables.columns import MISSING, NO_ROW, Bool, Float64, Int32, Int64
 from core.tables.strings import StringTable
 
 Unit = Literal["", "ns", "bytes", "pct", "bytes_per_s", "flop", "flop_per_s", "flop_per_byte", "count", "id"]
@@ -30,6 +30,8 @@ class Column:
         values: (n,) int64 (MISSING), float64 (NaN), or int32 text ids (NO_ROW).
         texts: For text ids only.
         shown: Whether it is shown unless the user chooses otherwise.
+        at_most: (n,) bool for a column of numbers: which of them are upper bounds, shown with a sign;
+            None if none is.
     """
 
     key: str
@@ -39,12 +41,15 @@ class Column:
     values: Int64 | Float64 | Int32
     texts: StringTable | tuple[str, ...] | None = None
     shown: bool = True
+    at_most: Bool | None = None
 
     def __post_init__(self) -> None:
         if self.values.ndim != 1 or self.values.dtype not in (np.int64, np.float64, np.int32):
             raise ValueError(f"Column {self.key} is {self.values.dtype}{self.values.shape}")
         if (self.values.dtype == np.int32) != (self.texts is not None):
             raise ValueError(f"Column {self.key}: text ids and texts belong together")
+        if self.at_most is not None and len(self.at_most) != len(self.values):
+            raise ValueError(f"Column {self.key}: {len(self.at_most)} bounds, {len(self.values)} rows")
         self.values.flags.writeable = False
 
     def __len__(self) -> int:

@@ -34,6 +34,7 @@ LARGE_ROWS: Final = 20_000
 NO_NAME = "(no name)"
 ARROW_DOWN = " \N{DOWNWARDS ARROW}"
 ARROW_UP = " \N{UPWARDS ARROW}"
+AT_MOST = "\N{LESS-THAN OR EQUAL TO} "
 _FULL_NAME = "full_name"
 _DEPTH = "depth"
 _KEPT_ROWS = 4_096
@@ -283,9 +284,11 @@ class ResultModel(QAbstractTableModel):
         texts = [
             display.text(column.value(row)) for column, display in zip(columns, self.displays, strict=True)
         ]
-        for place, display in enumerate(self.displays):
+        for place, (column, display) in enumerate(zip(columns, self.displays, strict=True)):
             if not display.numeric:
                 texts[place] = _one_line(texts[place])
+            elif column.at_most is not None and column.at_most[row] and texts[place] != NOT_MEASURED:
+                texts[place] = AT_MOST + texts[place]
         if texts and not texts[self._name_column]:
             texts[self._name_column] = NO_NAME
         return tuple(texts)

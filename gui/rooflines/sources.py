@@ -1,0 +1,108 @@
+"""Where the Roofline page gets its points: opened documents offer them, and take them back when closed.
+
+Pages do not know each other. Whoever opens a document says here how its points
+are made; that is called in a worker when they are wanted. The way back is a
+``PointAsked``: the page that owns the document shows the kernel behind a point.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from PySide6.QtCore import QObject, Signal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from core.roofline.ceilings import Ceilings
+    from core.roofline.points import PointTable
+    from core.roofline.verdict import Verdict
+    from core.tables.columns import Int32
+
+OwnerPage = Literal["trace", "nsight"]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class OfferedPoints:
+    """What one document gives.
+
+    Attributes:
+        points: All its kernels.
+        ceilings: One for each of its devices.
+        device_of: (n,) int32, place in ``ceilings`` of each row.
+        judge: Makes a verdict for each row, None where there is none; in a worker, as it may take a while.
+        note: What limits the points, in a sentence; "".
+    """
+
+    points: PointTable
+    ceilings: tuple[Ceilings, ...]
+    device_of: Int32
+    judge: Callable[[Callable[[], None]], tuple[Verdict | None, ...]]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class PointSource:
+    """A document that offers points.
+
+    Attributes:
+        page: Who shows the document.
+        path: Of the document; with ``page`` it names the source.
+        name: For people.
+        make: Makes the points, in a worker; it is given what raises when nobody waits any more.
+    """
+
+    page: OwnerPage
+    path: Path
+    name: str
+    make: Callable[[Callable[[], None]], OfferedPoints]
+
+
+@dataclass(frozen=True, slots=True)
+class PointAsked:
+    """The kernel behind a point should be shown.
+
+    Attributes:
+        page: That owns the document.
+        path: Of the document.
+        row: ``PointTable.origin_row``.
+        name: The kernel's full name.
+    """
+
+    page: OwnerPage
+    path: Path
+    row: int
+    name: str
+
+
+class PointSources(QObject):
+    """All sources, in the order in which they came.
+
+    Signals:
+        changed: A source came or went.
+        asked: ``PointAsked``; the page that owns the document does it.
+    """
+
+    changed = Signal()
+    asked = Signal(object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._sources: dict[tuple[str, Path], PointSource] = {}
+
+    @property
+    def all(self) -> tuple[PointSource, ...]:
+        """The sources."""
+        return tuple(self._sources.values())
+
+    def offer(self, source: PointSource) -> None:
+        """Adds a source; one of the same page and path is replaced."""
+        self._sources[source.page, source.path] = source
+        self.changed.emit()
+
+    def withdraw(self, page: OwnerPage, path: Path) -> None:
+        """Takes a source away, if there is one."""
+        if self._sources.pop((page, path), None) is not None:
+            self.changed.emit()
