@@ -9,6 +9,7 @@ import numpy as np
 from core.analyses.answer_columns import number_column, own_text_column, text_column
 from core.report_tables.index import NO_KERNELS, ReportIndex
 from core.tables.columns import NO_ROW
+from core.tables.ncu import MetricKind
 from core.tables.result import Column, ResultTable
 
 if TYPE_CHECKING:
@@ -103,14 +104,23 @@ def _numbers(index: ReportIndex, metric_rows: Int64, multipliers: Float64 | None
 
 def _exact(index: ReportIndex, metric_rows: Int64, numbers: Float64) -> Iterator[str | None]:
     """Yields texts as they are, integers with all their digits, and fractions by their shortest form."""
-    report = index.report
-    for row, number in zip(metric_rows.tolist(), numbers.tolist(), strict=True):
-        stored = None if row == NO_ROW else report.value_at(row)
-        is_scaled = isinstance(stored, int) and number != float(stored)
-        yield (
-            None
-            if stored is None
-            else repr(number)
-            if is_scaled or isinstance(stored, float)
-            else str(stored)
-        )
+    metrics, strings = index.report.metrics, index.report.strings
+    has = metric_rows != NO_ROW
+    stored = metric_rows[has]
+    kinds = np.full(len(metric_rows), MetricKind.NONE, np.uint8)
+    kinds[has] = metrics.kind[stored]
+    integers = np.zeros(len(metric_rows), np.uint64)
+    integers[has] = metrics.integer[stored]
+    texts = np.full(len(metric_rows), NO_ROW, np.int32)
+    texts[has] = metrics.text_id[stored]
+    # What a section multiplies is a fraction from then on.
+    is_scaled = (kinds == MetricKind.INTEGER) & (numbers != integers.astype(np.float64))
+    kinds[is_scaled] = MetricKind.FLOAT
+    columns = (kinds.tolist(), numbers.tolist(), integers.tolist(), texts.tolist())
+    for kind, number, integer, text in zip(*columns, strict=True):
+        if kind == MetricKind.INTEGER:
+            yield str(integer)
+        elif kind == MetricKind.FLOAT:
+            yield repr(number)
+        else:
+            yield strings[text] if kind == MetricKind.TEXT else None

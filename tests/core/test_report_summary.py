@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import pytest
 import zstandard
 
 from core.cli import main
+from core.report_tables.registry import REPORT_ANALYSES
 from tests.helpers import ncu_reports as made
 
 CASES = Path(__file__).parents[3] / "shared" / "cases" / "inputs"
@@ -131,3 +134,62 @@ def test_a_damaged_and_an_empty_report_are_refused(
         printed = capsys.readouterr()
         assert (printed.out, printed.err.splitlines()[0]) == ("", f"error: {name} was not opened. {said}")
         assert printed.err.splitlines()[1].startswith("hint: ")
+
+
+def test_a_table_is_printed_for_people(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["summary", str(path), "--table", "rules"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split("  ")[0] == "Launch"
+    assert "See Scheduler Statistics at 0x14a9, the guide." in lines[1]
+    assert lines[-1] == "note: 1 rule had nothing to say."
+
+
+@pytest.mark.parametrize("name", [analysis.name for analysis in REPORT_ANALYSES])
+def test_every_table_is_written_as_csv_and_as_json(
+    name: str, path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["summary", str(path), "--table", name, "--csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert main(["summary", str(path), "--table", name, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["name"], len(found["rows"])) == (name, len(rows))
+    assert list(found["columns"]) == list(rows[0])
+    assert len(rows) > 0
+
+
+def test_a_table_can_be_of_one_launch(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for words, launches in ((["--launch", "1"], {1}), (["--launch", "0"], {0}), ([], {0, 1})):
+        assert main(["summary", str(path), "--table", "metrics", "--json", *words]) == 0
+        assert {row["launch"] for row in json.loads(capsys.readouterr().out)["rows"]} == launches
+
+
+def test_a_table_without_rows_says_why(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "made.ncu-rep"
+    path.write_bytes(made.report(made.block(session=made.session())))
+    assert main(["summary", str(path), "--table", "groups"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "No kernels in this file."
+
+
+def test_own_peaks_that_are_broken_are_refused_in_two_lines(
+    path: Path, private_folders: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = private_folders / "config" / "ridgeline"
+    own.mkdir(exist_ok=True)
+    (own / "device_peaks.toml").write_text("[[device]\n")
+    assert main(["summary", str(path), "--table", "roofline"]) == 2
+    printed = capsys.readouterr()
+    assert (printed.out, len(printed.err.splitlines())) == ("", 2)
+
+
+def test_handed_files_open_as_every_table_or_are_refused(
+    shared_cases: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    expected = json.loads((shared_cases.parent / "expected.json").read_text())
+    for name in [each for each in expected if each[0] in "NR"]:
+        for analysis in REPORT_ANALYSES:
+            code = main(["summary", str(shared_cases / name), "--table", analysis.name, "--json"])
+            printed = capsys.readouterr()
+            assert code == expected[name]["exit"], name
+            assert len(printed.err.splitlines()) == (2 if code else 0)
+            if not code:
+                json.loads(printed.out)
