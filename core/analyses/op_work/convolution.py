@@ -75,7 +75,7 @@ def _spatial(image: Tensor, weight: Tensor, call: OpCall, places: _Places, trans
     for size, width, step, border, gap, more in zip(
         image.shape[2:], weight.shape[2:], stride, padding, dilation, extra, strict=True
     ):
-        if step < 1:
+        if min(step, gap) < 1 or border < 0:
             raise UnknownWorkError(NO_SENSE)
         reach = gap * (width - 1) + 1
         if transposed:

@@ -15,7 +15,7 @@ from core.analyses.op_work import (
     optimizers,
     reductions,
 )
-from core.analyses.op_work.call import LARGEST, UnknownWorkError, Work
+from core.analyses.op_work.call import LARGEST, NO_SENSE, UnknownWorkError, Work
 from core.analyses.op_work.generated import PREFIX, generated_work
 
 if TYPE_CHECKING:
@@ -60,6 +60,8 @@ def work_of(call: OpCall) -> Work:
         work = MODELS[call.name](call)
     else:
         raise UnknownWorkError(NO_MODEL)
+    if min(work.flop or 0, work.moved_bytes) < 0:
+        raise UnknownWorkError(NO_SENSE)
     if max(work.flop or 0, work.moved_bytes) > LARGEST:
         raise UnknownWorkError(TOO_LARGE)
     return work

@@ -6,7 +6,7 @@ import math
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from core.analyses.op_work.call import NO_SENSE, UnknownWorkError, Work
+from core.analyses.op_work.call import NO_SENSE, UnknownWorkError, Work, shape_of
 from core.analyses.op_work.elements import scalar_arithmetic
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def _index(call: OpCall) -> Work:
     data = call.tensor(0)
     if not call.is_list(1) or len(call.shapes[1]) != 1 or not data.shape:
         raise UnknownWorkError("Shapes of its indices are not recorded")
-    count = math.prod(size for size in call.shapes[1][0] if type(size) is int and size >= 0)
+    count = math.prod(shape_of(call.shapes[1][0]))
     result = count * math.prod(data.shape[1:])
     return Work(0, count * 8 + (min(result, data.count) + result) * data.element.size_bytes)
 

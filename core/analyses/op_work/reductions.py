@@ -99,7 +99,7 @@ def _window(call: OpCall, pads: int, extra_bytes: int) -> Work:
     padding = call.integers(pads, count)
     sizes = []
     for size, width, step, border in zip(data.shape[-count:], kernel, stride, padding, strict=True):
-        if step < 1 or size + 2 * border < width:
+        if min(step, width) < 1 or size + 2 * border < width:
             raise UnknownWorkError(NO_SENSE)
         sizes.append((size + 2 * border - width) // step + 1)
     results = math.prod(data.shape[:-count]) * math.prod(sizes)
