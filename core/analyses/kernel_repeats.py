@@ -72,7 +72,7 @@ def _windows(unknown: Bool, track: Int32) -> tuple[Int64, Bool]:
     """
     change = (np.diff(track) != 0) | (np.diff(unknown.astype(np.int8)) != 0)
     run = np.concatenate(([0], np.cumsum(change))) if len(track) else np.empty(0, np.int64)
-    starts = np.flatnonzero(run[: len(run) - IN_A_ROW + 1] == run[IN_A_ROW - 1 :])
+    starts = np.flatnonzero(run[: max(0, len(run) - IN_A_ROW + 1)] == run[IN_A_ROW - 1 :])
     return starts, unknown[starts]
 
 
