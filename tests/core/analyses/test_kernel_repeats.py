@@ -1,4 +1,4 @@
-"""Kernels without an operator, next to recorded ones: fewer than a window of them are no reason to stumble."""
+"""Kernels without an operator: fewer of them than a window are no reason to stumble."""
 
 from __future__ import annotations
 
