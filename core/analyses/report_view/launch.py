@@ -11,6 +11,7 @@ from core.analyses.report_view.expressions import evaluate
 from core.analyses.report_view.metric_words import describe
 from core.analyses.report_view.parts import Cell
 from core.tables.columns import NO_ROW
+from core.tables.ncu import MetricKind
 from core.tables.ncu_units import unit_of
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class LaunchMetrics:
         texts = report.metric_names.texts
         ids = report.metrics.name_id[rows.start : rows.stop].tolist()
         self._rows = {texts[name_id]: row for name_id, row in zip(ids, rows, strict=True)}
+        self._values = dict(zip(self._rows, stored_values(report, rows), strict=True))
         self._definitions: dict[str, str] | None = None
 
     def __iter__(self) -> Iterator[str]:
@@ -73,8 +75,7 @@ class LaunchMetrics:
         return self._value(name, 0)
 
     def _value(self, name: str, depth: int) -> MetricValue:
-        row = self._rows.get(name)
-        stored = None if row is None else self.report.value_at(row)
+        stored = self._values.get(name)
         if stored is not None or depth > _DEEPEST:
             return stored
         expression = self._defined().get(name)
@@ -153,6 +154,24 @@ class LaunchMetrics:
                 if where.allows(self.compute_capability)
             }
         return self._definitions
+
+
+def stored_values(report: Report, rows: range) -> list[MetricValue]:
+    """Returns the values in rows of ``Report.metrics``, as ``Report.value_at`` does one by one."""
+    table, strings = report.metrics, report.strings
+    columns = (table.kind, table.number, table.integer, table.text_id)
+    return [
+        number
+        if kind == MetricKind.FLOAT
+        else integer
+        if kind == MetricKind.INTEGER
+        else strings[text_id]
+        if kind == MetricKind.TEXT
+        else None
+        for kind, number, integer, text_id in zip(
+            *(column[rows.start : rows.stop].tolist() for column in columns), strict=True
+        )
+    ]
 
 
 def _number(value: MetricValue) -> float | None:
