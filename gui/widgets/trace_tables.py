@@ -28,10 +28,11 @@ if TYPE_CHECKING:
 TABS_PX: Final = 32
 KERNELS: Final = "kernels"
 LAUNCHES: Final = "launches"
+WORK: Final = "work"
 OPERATORS: Final = "ops"
 QUALITY: Final = "quality"
 TABS: Final[tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = (
-    ("Kernels", ((KERNELS, "Grouped"), (LAUNCHES, "Per launch"))),
+    ("Kernels", ((KERNELS, "Grouped"), (LAUNCHES, "Per launch"), (WORK, "Modelled"))),
     ("Operators", ((OPERATORS, "By name"), ("ops_by_shape", "By shape"))),
     ("Modules", (("modules", "Modules"),)),
     ("Steps", (("steps", "Steps"), ("queue", "Queue"), ("stragglers", "Stragglers"))),

@@ -11,6 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
+from core.analyses.registry import ANALYSES
 from core.cli import main
 from core.files import SAMPLE_TRACE
 from core.runs.snapshot import Capture
@@ -749,6 +750,12 @@ def test_tabs_hold_what_the_list_of_analyses_has() -> None:
     tabs = tabs_of((("kernels", "Kernels"), ("launches", "Launches"), ("new", "New one")))
     assert [tab.title for tab in tabs] == ["Kernels", "New one", "Data quality"]
     assert tabs[0].tables == (("kernels", "Grouped"), ("launches", "Per launch"))
+
+
+def test_every_analysis_has_its_place_in_few_tabs() -> None:
+    tabs = tabs_of(tuple((each.name, each.title) for each in ANALYSES))
+    titles = ["Kernels", "Operators", "Modules", "Steps", "Communication", "Memory", "Data quality"]
+    assert [tab.title for tab in tabs] == titles
 
 
 def test_every_table_of_every_tab_can_be_shown(
