@@ -74,6 +74,8 @@ class WorkType(IntEnum):
 class PointTable:
     """Kernels and their place, in the order of their origin. All columns (n,) unless said otherwise.
 
+    A modelled point is about those calls of a name whose work is known, as long as there are any.
+
     Attributes:
         strings: Of ``name_id`` and ``reason_id``.
         name_id: int32 text, the kernel's full name.

@@ -53,6 +53,7 @@ _SCHEMAS: Final = {
     "aten::_efficient_attention_forward": _Schema(0, 2, ends=4, read_end=4),
     "aten::_cudnn_attention_forward": _Schema(0, 1, ends=4, read_end=4),
     "flash_attn::_flash_attn_forward": _Schema(0, 2, read_end=3),
+    "flash_attn::_flash_attn_varlen_forward": _Schema(0, 2, ends=3, read_end=3),
     "aten::_scaled_dot_product_flash_attention_backward": _Schema(1, 1, grad=0, read_end=6),
     "aten::_scaled_dot_product_flash_attention_for_cpu_backward": _Schema(1, 1, grad=0, read_end=6),
     "aten::_scaled_dot_product_efficient_attention_backward": _Schema(1, 1, grad=0, read_end=7),
@@ -61,6 +62,7 @@ _SCHEMAS: Final = {
     "aten::_flash_attention_backward": _Schema(1, 2, grad=0, ends=6, read_end=6),
     "aten::_efficient_attention_backward": _Schema(1, 2, grad=0, ends=6, read_end=6),
     "flash_attn::_flash_attn_backward": _Schema(1, 2, grad=0, read_end=6),
+    "flash_attn::_flash_attn_varlen_backward": _Schema(1, 2, grad=0, ends=9, read_end=6),
 }
 
 

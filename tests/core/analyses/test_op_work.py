@@ -179,6 +179,18 @@ def test_sequences_of_one_length_are_known_and_others_are_not() -> None:
     even = [[48, 4, 64], [48, 4, 64], [48, 4, 64], [4], [4]]
     longest = ("", "", "", "", "", "16", "16")
     assert figures("_flash_attention_forward", even, kinds, *longest)[0] == 3 * 4 * 16 * 16 * 2 * 128
+    assert (
+        work_of(
+            read_call(
+                "flash_attn::_flash_attn_varlen_forward",
+                json.dumps(even),
+                json.dumps(kinds),
+                json.dumps(list(longest)),
+                "",
+            )
+        ).flop
+        == 3 * 4 * 16 * 16 * 2 * 128
+    )
     uneven = [[40, 4, 64]] * 3 + [[4], [4]]
     assert "several lengths" in why("_flash_attention_forward", uneven, kinds, *longest)
 
