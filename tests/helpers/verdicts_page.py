@@ -65,6 +65,12 @@ Near the roof is above {limits.NEAR_MODEL_PCT:.0f} %, since a data sheet's peak 
 kernel keeps. All of it is marked "modelled". Bytes are the least that must move, so a kernel far from its
 roof may also move more than it must.
 
+The trace itself adds: fewer blocks than the device has SMs; idle time of the stream until the launch had
+returned (up to {limits.LONGEST_LAUNCH_NS / 1e6:.0f} ms a call counts as launches, more as the host's own);
+neighbours on the stream that could be fused, and the bytes that this saves; sizes of a product that are not
+aligned or do not fill tiles; communication that ran beside the kernel for
+{limits.BESIDE_PCT:.0f} % of its time or more.
+
 ## How large a gain
 
 A remedy's gain is an upper bound on the step, without steps on the summed time of all kernels. It is the part
