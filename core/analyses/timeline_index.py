@@ -51,7 +51,9 @@ def build_timeline(
     _check(slices, lanes)
     drawable, unplaced = _sort_out(slices)
     marks = _marks(slices, ~drawable & ~unplaced)
+    unplaced_count = int(unplaced.sum())
     order, lane_first_slice = _in_lanes(slices, drawable, len(lanes))
+    del drawable, unplaced
     rows = _lay_out(slices, order, lane_first_slice)
     del order
     columns = _Columns.of(slices, rows)
@@ -61,7 +63,7 @@ def build_timeline(
     note_first = _firsts(-(np.diff(block_first) // -2))
     block_start_ns = np.empty(int(block_first[-1]), np.int64)
     block_slices = _aligned((len(block_start_ns), block_size), np.uint64)
-    note_busy_ns = np.empty((int(note_first[-1]), colour_count), np.int64)
+    note_busy_ns = _notes(columns, rows.row_first, (int(note_first[-1]), colour_count))
     _note(
         columns.start_ns,
         columns.end_ns,
@@ -93,12 +95,12 @@ def build_timeline(
         block_start_ns=block_start_ns,
         block_slices=block_slices,
         note_first=note_first,
-        note_busy_ns=_narrowed(note_busy_ns),
+        note_busy_ns=note_busy_ns,
         tick_first=np.searchsorted(zero, rows.row_first).astype(np.int64),
         tick_ns=columns.start_ns[zero],
         tick_colour=columns.colour[zero],
         marks=marks,
-        unplaced_count=int(unplaced.sum()),
+        unplaced_count=unplaced_count,
         start_of_all_ns=first_ns,
         end_of_all_ns=last_ns,
         overview_busy_ns=_overview(columns, rows, lanes, len(groups), first_ns, last_ns),
@@ -182,13 +184,10 @@ def _aligned(shape: tuple[int, int], dtype: type[Number]) -> NDArray[Number]:
     return memory[first : first + size].view(dtype).reshape(shape)
 
 
-def _narrowed(note_busy_ns: Int64) -> Int64 | NDArray[np.uint32]:
-    """The notes as uint32 if that holds all of them."""
-    if note_busy_ns.max(initial=0) >= 2**32:
-        return note_busy_ns
-    narrow = _aligned((note_busy_ns.shape[0], note_busy_ns.shape[1]), np.uint32)
-    narrow[:] = note_busy_ns
-    return narrow
+def _notes(columns: _Columns, row_first: Int64, shape: tuple[int, int]) -> Int64 | NDArray[np.uint32]:
+    """Room for the notes: uint32 if that holds what any row is busy with any colour."""
+    most_ns = _most_busy_ns(columns.start_ns, columns.end_ns, columns.colour, row_first, shape[1])
+    return _aligned(shape, np.uint32) if most_ns < 2**32 else np.zeros(shape, np.int64)
 
 
 def _sort_out(slices: TimelineSlices) -> tuple[Bool, Bool]:
@@ -368,6 +367,17 @@ def _longest(start_ns: Int64, end_ns: Int64, row_first: Int64) -> Int64:
 
 
 @compiled
+def _most_busy_ns(start_ns: Int64, end_ns: Int64, colour: Uint8, row_first: Int64, colours: int) -> int:
+    most_ns = np.int64(0)
+    for row in range(len(row_first) - 1):
+        busy = np.zeros(colours, np.int64)
+        for place in range(row_first[row], row_first[row + 1]):
+            busy[colour[place]] += end_ns[place] - start_ns[place]
+        most_ns = max(most_ns, busy.max())
+    return int(most_ns)
+
+
+@compiled
 def _note(  # noqa: PLR0913, PLR0917  (a compiled loop takes arrays, no objects)
     start_ns: Int64,
     end_ns: Int64,
@@ -377,7 +387,7 @@ def _note(  # noqa: PLR0913, PLR0917  (a compiled loop takes arrays, no objects)
     block_first: Int64,
     block_start_ns: Int64,
     note_first: Int64,
-    note_busy_ns: Int64,
+    note_busy_ns: Int64 | NDArray[np.uint32],
 ) -> None:
     busy = np.zeros(note_busy_ns.shape[1], np.int64)
     for row in range(len(row_first) - 1):

@@ -130,6 +130,40 @@ class Bar:
     depth: int | None = None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Bars:
+    """Many rows of the picture. Columns (b,), one entry a bar.
+
+    Attributes:
+        rows: (r,) int64, rows of the index that any bar shows; ascending.
+        first: (b + 1,) int64, entries of ``place`` that belong to a bar.
+        place: int64, numbers in ``rows``.
+        top, height: int64, device pixels.
+        depth: int64, depth of calls on the host, -1 for a device.
+    """
+
+    rows: Int64
+    first: Int64
+    place: Int64
+    top: Int64
+    height: Int64
+    depth: Int64
+
+    @staticmethod
+    def of(bars: Sequence[Bar]) -> Bars:
+        """Puts bars into columns."""
+        shown = np.array([row for bar in bars for row in bar.rows], np.int64)
+        rows, place = np.unique(shown, return_inverse=True)
+        return Bars(
+            rows,
+            np.cumsum([0, *(len(bar.rows) for bar in bars)], dtype=np.int64),
+            place.astype(np.int64),
+            np.array([bar.top for bar in bars], np.int64),
+            np.array([bar.height for bar in bars], np.int64),
+            np.array([-1 if bar.depth is None else bar.depth for bar in bars], np.int64),
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class CounterBar:
     """A counter's place in the picture, in device pixels."""
@@ -166,13 +200,20 @@ class LaneImage:
 
     def clear(self, palette: LanePalette, grid_px: Sequence[int]) -> None:
         """Paints the background and the grid's vertical lines."""
-        self.clear_top(palette, grid_px, len(self.pixels))
+        self.pixels[:] = self._empty_line(palette, grid_px)
 
     def clear_top(self, palette: LanePalette, grid_px: Sequence[int], height_px: int) -> None:
         """The same for so many lines at the top."""
+        self.pixels[:height_px] = self._empty_line(palette, grid_px)
+
+    def clear_for(self, palette: LanePalette, grid_px: Sequence[int], bars: Bars) -> None:
+        """The same, but for lines that bars are going to copy from their first one."""
+        _clear_for(self.pixels, self._empty_line(palette, grid_px), bars.top, bars.height)
+
+    def _empty_line(self, palette: LanePalette, grid_px: Sequence[int]) -> Pixels:
         line = np.full(self.pixels.shape[1], palette.background, np.uint32)
         line[[x for x in grid_px if 0 <= x < len(line)]] = palette.grid
-        self.pixels[:height_px] = line
+        return line
 
     def paint_line(self, colour: QColor, top: int, height: int) -> None:
         """Paints a horizontal line."""
@@ -190,7 +231,7 @@ class LaneImage:
         self.pixels[max(0, top) : max(0, top + height)] = palette.head
 
     def paint_bars(
-        self, index: TimelineIndex, span: TimeSpan, bars: Sequence[Bar], palette: LanePalette, scale: float
+        self, index: TimelineIndex, span: TimeSpan, bars: Bars, palette: LanePalette, scale: float
     ) -> None:
         """Paints rows.
 
@@ -201,32 +242,28 @@ class LaneImage:
             palette: Colours.
             scale: Device pixels a pixel, for the patterns.
         """
-        if not bars:
+        if not len(bars.rows):
             return
         width_px = self.pixels.shape[1]
-        rows = np.array(sorted({row for bar in bars for row in bar.rows}), np.int64)
-        colour, level = _shades(index, rows, span, width_px)
-        lines = ticks(index, rows, span.start_ns, span.end_ns, width_px)
-        place = {int(row): number for number, row in enumerate(rows)}
-        cell = max(1, round(scale))
-        for bar in bars:
-            shown = _summed([place[row] for row in bar.rows], colour, level, lines)
-            colours = shown[0]
-            if bar.depth is not None:
-                colours = np.where(colours == IDLE, colours, palette.host + bar.depth % 2).astype(np.uint8)
-            _paint_bar(
-                self.pixels,
-                bar.top,
-                bar.height,
-                colours,
-                shown[1],
-                palette.fill,
-                palette.ink,
-                palette.pattern,
-                PATTERN_LEAST_PX * cell,
-                cell,
-            )
-            _paint_lines(self.pixels, bar.top + bar.height // 2, bar.top + bar.height, shown[2], palette.fill)
+        colour, level = _shades(index, bars.rows, span, width_px)
+        lines = ticks(index, bars.rows, span.start_ns, span.end_ns, width_px)
+        _paint_bars(
+            self.pixels,
+            bars.first,
+            bars.place,
+            bars.top,
+            bars.height,
+            bars.depth,
+            colour,
+            level,
+            lines,
+            palette.host,
+            palette.fill,
+            palette.ink,
+            palette.pattern,
+            PATTERN_LEAST_PX,
+            max(1, round(scale)),
+        )
 
     def paint_counter(self, bar: CounterBar, span: TimeSpan, palette: LanePalette) -> None:
         """Paints a step line over its area; the lane's top is the counter's largest value."""
@@ -274,14 +311,6 @@ def _shades(index: TimelineIndex, rows: Int64, span: TimeSpan, width_px: int) ->
     return colour, level
 
 
-def _summed(places: list[int], colour: Uint8, level: Uint8, lines: Uint8) -> tuple[Uint8, Uint8, Uint8]:
-    if len(places) == 1:
-        return colour[places[0]], level[places[0]], lines[places[0]]
-    first = (colour[places] != IDLE).argmax(axis=0)
-    across = np.arange(colour.shape[1])
-    return colour[places][first, across], level[places].max(axis=0), lines[places].min(axis=0)
-
-
 @compiled
 def _levels(busy_ns: Int64, length_ns: Int64, level: Uint8) -> None:
     most = LEVELS - 1
@@ -289,6 +318,53 @@ def _levels(busy_ns: Int64, length_ns: Int64, level: Uint8) -> None:
         for pixel in range(busy_ns.shape[1]):
             # The share is rounded up, so that what is busy at all is not idle.
             level[row, pixel] = min(np.ceil(busy_ns[row, pixel] * (most / length_ns[pixel])), most)
+
+
+@compiled
+def _clear_for(pixels: Pixels, line: Pixels, top: Int64, height: Int64) -> None:
+    covered = np.zeros(pixels.shape[0], np.bool_)
+    for bar in range(len(top)):
+        covered[max(top[bar], 0) + 1 : max(top[bar] + height[bar], 0)] = True
+    for y in range(pixels.shape[0]):
+        if not covered[y]:
+            pixels[y] = line
+
+
+@compiled
+def _paint_bars(  # noqa: PLR0913, PLR0917  (a compiled loop takes arrays, no objects)
+    pixels: Pixels,
+    first: Int64,
+    place: Int64,
+    top: Int64,
+    height: Int64,
+    depth: Int64,
+    colour: Uint8,
+    level: Uint8,
+    lines: Uint8,
+    host: int,
+    fill: Pixels,
+    ink: Pixels,
+    pattern: Uint8,
+    least_px: int,
+    cell: int,
+) -> None:
+    """Paints all bars; of the rows of one, the first that is busy in a pixel gives it its colour."""
+    width = colour.shape[1]
+    shown, shade, line = np.empty(width, np.uint8), np.empty(width, np.uint8), np.empty(width, np.uint8)
+    for bar in range(len(top)):
+        begin = place[first[bar]]
+        shown[:], shade[:], line[:] = colour[begin], level[begin], lines[begin]
+        for row in place[first[bar] + 1 : first[bar + 1]]:
+            for x in range(width):
+                shown[x] = colour[row, x] if shown[x] == IDLE else shown[x]
+                shade[x] = max(shade[x], level[row, x])
+                line[x] = min(line[x], lines[row, x])
+        if depth[bar] >= 0:
+            call = host + depth[bar] % 2
+            for x in range(width):
+                shown[x] = shown[x] if shown[x] == IDLE else call
+        _paint_bar(pixels, top[bar], height[bar], shown, shade, fill, ink, pattern, least_px * cell, cell)
+        _paint_lines(pixels, top[bar] + height[bar] // 2, top[bar] + height[bar], line, fill)
 
 
 @compiled

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,9 +12,9 @@ from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPen, QPolygon
 from core.analyses.timeline_find import row_at, wide_slices
 from core.tables.columns import NO_ROW
 from gui.plots.timeline_geometry import HEADER_PX
-from gui.plots.timeline_image import Bar, CounterBar, LaneImage, LanePalette, MarkBar, lane_palette
+from gui.plots.timeline_image import LaneImage, LanePalette, lane_palette
 from gui.plots.timeline_labels import LABEL_LEAST_PX, Labels, LaneLabels, text_on
-from gui.plots.timeline_layout import COUNTER_PX, PAD_PX, rows_of_closed_group
+from gui.plots.timeline_plan import lanes_plan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gui.plots.timeline_content import FlowArrow, TimelineContent
     from gui.plots.timeline_geometry import TimelineGeometry
     from gui.plots.timeline_layout import Strip, TimelineLayout
+    from gui.plots.timeline_plan import LanesPlan
     from gui.theme import Theme
 
 _GROUP_BAR_PX = 14
@@ -82,6 +83,7 @@ class LanesPainter:
         self._labels: LaneLabels | None = None
         self._palette: tuple[object, LanePalette] | None = None
         self._label_inks: Int64 | None = None
+        self._plans: tuple[object, LanesPlan, LanesPlan] | None = None
 
     def without_labels(
         self,
@@ -104,6 +106,7 @@ class LanesPainter:
     def forget(self) -> None:
         """The content is another one."""
         self._painted = None
+        self._plans = None
         self._palette = None
         self._label_inks = None
 
@@ -175,66 +178,51 @@ class LanesPainter:
         labelled: bool,
     ) -> None:
         scale = geometry.scale
-        palette = self.palette(content)
-        self._image.resize(geometry.plot_device_px, max(1, int(geometry.lanes_height * scale)))
+        palette, image = self.palette(content), self._image
+        image.resize(geometry.plot_device_px, max(1, int(geometry.lanes_height * scale)))
         grid = [int((geometry.x_of(time_ns) - HEADER_PX) * scale) for time_ns in ticks_ns]
         border, dashed = self._theme.color("border"), self._theme.color("text2")
         boundaries_px = self._boundaries_px(geometry, content)
-        self._image.clear(palette, grid)
+        scrolled, pinned = self._plans_of(geometry, content, visible)
+        image.clear_for(palette, grid, scrolled.bars)
         # What scrolls is painted first and the pinned lanes over it.
-        for pinned in (False, True):
-            part = [each for each in visible if each.strip.pinned == pinned]
-            if not part:
+        for plan in (scrolled, pinned):
+            if not plan.lines:
                 continue
-            height_px = round(geometry.pinned_px * scale) if pinned else len(self._image.pixels)
-            if pinned:
-                self._image.clear_top(palette, grid, height_px)
-            self._paint_part(geometry, content, part, palette)
-            self._image.paint_dashes(dashed, boundaries_px, height_px, scale)
+            height_px = round(geometry.pinned_px * scale) if plan is pinned else len(image.pixels)
+            if plan is pinned:
+                image.clear_top(palette, grid, height_px)
+            self._paint_part(geometry, content, plan, palette)
+            image.paint_dashes(dashed, boundaries_px, height_px, scale)
             if labelled:
-                self._paint_labels(geometry, content, part)
-            for placed in part:
-                y = placed.top + placed.strip.height - geometry.lanes_top
-                self._image.paint_line(border, round((y - 1) * scale), max(1, round(scale)))
+                self._paint_labels(geometry, content, plan)
+            for top in plan.lines:
+                image.paint_line(border, top, max(1, round(scale)))
+
+    def _plans_of(
+        self, geometry: TimelineGeometry, content: TimelineContent, visible: Sequence[Placed]
+    ) -> tuple[LanesPlan, LanesPlan]:
+        """What scrolls and what is pinned; kept while only the span changes."""
+        # The times are the only numbers of a geometry that a plan does not need.
+        key = (replace(geometry, span=geometry.whole), tuple(visible))
+        if self._plans is None or self._plans[0] != key:
+            scrolled, pinned = (
+                lanes_plan(geometry, content, [each for each in visible if each.strip.pinned == wanted])
+                for wanted in (False, True)
+            )
+            self._plans = (key, scrolled, pinned)
+        return self._plans[1], self._plans[2]
 
     def _paint_part(
-        self,
-        geometry: TimelineGeometry,
-        content: TimelineContent,
-        part: Sequence[Placed],
-        palette: LanePalette,
+        self, geometry: TimelineGeometry, content: TimelineContent, plan: LanesPlan, palette: LanePalette
     ) -> None:
-        scale, span = geometry.scale, geometry.span
-
-        def px(y: float) -> int:
-            return round((y - geometry.lanes_top) * scale)
-
-        def placed_bar(placed: Placed, row: int, rows: tuple[int, ...], depth: int | None) -> Bar:
-            top, height = placed.row_box(row)
-            return Bar(rows, px(top), px(top + height) - px(top), depth)
-
-        bars: list[Bar] = []
-        marks: list[MarkBar] = []
-        for placed in part:
-            strip = placed.strip
-            if strip.kind == "counter":
-                top, height = px(placed.top + PAD_PX), px(placed.top + PAD_PX + COUNTER_PX)
-                bar = CounterBar(content.counters[strip.number], top, height - top)
-                self._image.paint_counter(bar, span, palette)
-            elif strip.kind == "group":
-                rows = tuple(rows_of_closed_group(content.index, strip.number)) if strip.closed else ()
-                self._image.paint_head(
-                    palette, px(placed.top), px(placed.top + strip.height) - px(placed.top)
-                )
-                if rows:
-                    bars.append(placed_bar(placed, -1, rows, _depth(content, rows[0])))
-            else:
-                for place, row in _shown_rows(placed, geometry):
-                    depth = place if content.index.lanes[strip.number].host else None
-                    bars.append(placed_bar(placed, row, (row,), depth))
-                marks.append(MarkBar(strip.number, px(placed.top), px(placed.top + PAD_PX) - px(placed.top)))
-        self._image.paint_bars(content.index, span, bars, palette, scale)
-        self._image.paint_marks(content.index, span, marks, palette)
+        image, span = self._image, geometry.span
+        for counter in plan.counters:
+            image.paint_counter(counter, span, palette)
+        for top, height in plan.heads:
+            image.paint_head(palette, top, height)
+        image.paint_bars(content.index, span, plan.bars, palette, geometry.scale)
+        image.paint_marks(content.index, span, plan.marks, palette)
 
     def _boundaries_px(self, geometry: TimelineGeometry, content: TimelineContent) -> list[int]:
         """Device pixels of the picture where steps begin; none if they are too many to be told apart."""
@@ -244,31 +232,21 @@ class LanesPainter:
             return []
         return [round(round(geometry.x_of(time_ns) - HEADER_PX) * geometry.scale) for time_ns in inside]
 
-    def _paint_labels(
-        self, geometry: TimelineGeometry, content: TimelineContent, part: Sequence[Placed]
-    ) -> None:
+    def _paint_labels(self, geometry: TimelineGeometry, content: TimelineContent, plan: LanesPlan) -> None:
         index, span = content.index, geometry.span
-        boxes = [
-            (row, placed.row_box(row))
-            for placed in part
-            if placed.strip.kind == "lane"
-            for _, row in _shown_rows(placed, geometry)
-        ]
-        rows = np.array([row for row, _ in boxes], np.int64)
         least_ns = max(1, span.length_ns * LABEL_LEAST_PX // geometry.plot_width)
-        which, position = wide_slices(index, rows, span.start_ns, span.end_ns, least_ns)
+        which, position = wide_slices(index, plan.label_rows, span.start_ns, span.end_ns, least_ns)
         per_ns = geometry.plot_width / span.length_ns
         left = np.maximum((index.start_ns[position] - span.start_ns) * per_ns, 0)
         right = np.minimum((index.end_ns[position] - span.start_ns) * per_ns, geometry.plot_width)
-        place = np.array([box for _, box in boxes], np.float64).reshape(-1, 2)[which]
-        host = np.array([index.lanes[lane].host for lane in index.row_lane[rows].tolist()], np.bool_)
-        inks = self._inks(content)[np.where(host[which], -1, index.colour[position].astype(np.int64))]
+        colour = np.where(plan.label_host[which], -1, index.colour[position].astype(np.int64))
+        inks = self._inks(content)[colour]
         labels = Labels(
             texts=[content.name_of(row) for row in index.slice_row[position].tolist()],
             left=left,
-            top=place[:, 0] - geometry.lanes_top,
+            top=plan.label_top[which],
             width=right - left,
-            height=place[:, 1],
+            height=plan.label_height[which],
             ink=inks[:, 0],
             patch=inks[:, 1],
         )
@@ -328,19 +306,6 @@ class LanesPainter:
         )
 
 
-def _shown_rows(placed: Placed, geometry: TimelineGeometry) -> list[tuple[int, int]]:
-    """Number in the strip and number in the index of the rows of a lane that can be seen."""
-    strip = placed.strip
-    shown = []
-    first = strip.rows_above(geometry.lanes_top - placed.top)
-    for place in range(first, len(strip.rows)):
-        top, _ = placed.row_box(strip.rows[place])
-        if top >= geometry.height:
-            break
-        shown.append((place, strip.rows[place]))
-    return shown
-
-
 def _box_of_row(index: TimelineIndex, visible: Sequence[Placed], row: int) -> tuple[float, int] | None:
     """Top and height of a row, of its group's head if the group is closed, or None."""
     lane = int(index.row_lane[row])
@@ -352,8 +317,3 @@ def _box_of_row(index: TimelineIndex, visible: Sequence[Placed], row: int) -> tu
         if strip.kind == "group" and strip.closed and strip.number == index.lanes[lane].group:
             return placed.row_box(row)
     return None
-
-
-def _depth(content: TimelineContent, row: int) -> int | None:
-    """The depth that a closed group is drawn with: that of calls if it has no device."""
-    return 0 if content.index.lanes[content.index.row_lane[row]].host else None

@@ -3,15 +3,17 @@
 A frame shows another span of time and lets Qt draw the whole widget offscreen:
 once as large as a screen of 1920 x 1080, where the last lanes are scrolled away,
 once so high that all 64 lanes are seen. The zooms go from all of it down to a
-nanosecond a pixel, the shortest span that can be shown.
+nanosecond a pixel, the shortest span that can be shown. The first frame of each
+zoom counts too: what is made for it alone is part of what a user waits for.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 import statistics
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -32,7 +34,7 @@ GROUPS = 8
 SCREEN_PX = 1080
 ALL_LANES_PX = 64 + LANES * 20 + GROUPS * 22
 ZOOMS = 22
-FRAMES_A_ZOOM = 8
+FRAMES_A_ZOOM = 20
 FRAME_LIMIT_MS = 16.0
 BUILD_LIMIT_S = 5.0
 INDEX_LIMIT_MB = 400.0
@@ -79,6 +81,8 @@ def build(made: TimelineSlices) -> tuple[TimelineIndex, float, float]:
     """The index, the seconds that it took, and the MB that the process grew by meanwhile."""
     lanes = tuple(LaneFacts(f"Stream {number}", group=number * GROUPS // LANES) for number in range(LANES))
     groups = tuple(GroupFacts(f"Rank {number}", f"GPU {number}", number) for number in range(GROUPS))
+    # What earlier work has freed is given back first, else it would be used again and not be counted.
+    ctypes.CDLL(None).malloc_trim(0)
     # Linux: the highest mark of memory begins anew.
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     before_mb = highest_mb()
@@ -132,42 +136,47 @@ def main() -> list[Row]:
     made = slices(SLICES)
     index, build_s, grown_mb = build(made)
     size_mb = column_bytes(index) / 1e6
-    times = frames(index, SCREEN_PX)
+    screen, tall = frames(index, SCREEN_PX), frames(index, ALL_LANES_PX)
     name = f"timeline of {len(index):,} slices in {LANES} lanes"
     return [
         _row(name, "build of the index, s", [build_s], BUILD_LIMIT_S, 1),
         _row(name, "size of the index, MB", [size_mb], INDEX_LIMIT_MB, 0),
         _row(name, "growth of the process, MB", [grown_mb], INDEX_LIMIT_MB, 0),
-        *_all_zooms(name, "1920 x 1080", times),
-        *_all_zooms(name, "all lanes", frames(index, ALL_LANES_PX)),
-        *_each_zoom(name, "1920 x 1080", times),
+        *_all_zooms("a frame, 1920 x 1080", screen),
+        *_all_zooms("a frame, all lanes", tall),
+        *_each_zoom("a frame, 1920 x 1080", screen),
+        *_each_zoom("a frame, all lanes", tall),
     ]
 
 
-def _all_zooms(name: str, size: str, times: dict[str, list[Frame]]) -> list[Row]:
+def _all_zooms(name: str, times: dict[str, list[Frame]]) -> list[Row]:
     everything = [each for values in times.values() for each in values]
     rows = []
     for kind, values in (
         ("ms", [each.wall_ms for each in everything]),
         ("ms of CPU", [each.cpu_ms for each in everything]),
     ):
-        p95_ms = float(np.percentile(values, 95))
         rows += [
-            _row(name, f"a frame, {size}, all zooms, median, {kind}", values, FRAME_LIMIT_MS, 1),
-            _row(name, f"a frame, {size}, all zooms, 95th percentile, {kind}", [p95_ms], FRAME_LIMIT_MS, 1),
+            _row(name, f"all zooms, median, {kind}", values, FRAME_LIMIT_MS, 1),
+            _row(name, f"all zooms, 95th percentile, {kind}", [_p95(values)], FRAME_LIMIT_MS, 1),
         ]
+    worst_ms = max(_p95([each.cpu_ms for each in values]) for values in times.values())
+    rows.append(_row(name, "worst zoom, 95th percentile, ms of CPU", [worst_ms], FRAME_LIMIT_MS, 1))
     return rows
 
 
-def _each_zoom(name: str, size: str, times: dict[str, list[Frame]]) -> list[Row]:
+def _each_zoom(name: str, times: dict[str, list[Frame]]) -> list[Row]:
+    """The 95th percentile of each zoom, its smallest and largest frame beside it."""
     rows = []
     for zoom, values in times.items():
-        figure = f"a frame, {size}, {zoom}"
-        rows += [
-            _row(name, f"{figure}, ms", [each.wall_ms for each in values], FRAME_LIMIT_MS, 1),
-            _row(name, f"{figure}, ms of CPU", [each.cpu_ms for each in values], FRAME_LIMIT_MS, 1),
-        ]
+        cpu_ms = [each.cpu_ms for each in values]
+        row = _row(name, f"{zoom}, 95th percentile, ms of CPU", [_p95(cpu_ms)], FRAME_LIMIT_MS, 1)
+        rows.append(replace(row, spread=spread_of(cpu_ms, 1)))
     return rows
+
+
+def _p95(values: list[float]) -> float:
+    return float(np.percentile(values, 95))
 
 
 def _row(name: str, figure: str, values: list[float], limit: float, digits: int) -> Row:

@@ -455,17 +455,36 @@ def test_slices_without_length_and_impossible_ones_are_seen_but_not_busy(
     assert view.selection == SliceRef(1, 0, 500, 500)
 
 
+@pytest.mark.parametrize("closed", [False, True])
+def test_nothing_of_an_earlier_picture_is_left_after_a_pan(
+    view: TimelineView, qtbot: QtBot, theme: ThemeController, closed: bool
+) -> None:
+    fresh = TimelineView(theme.theme)
+    qtbot.addWidget(fresh)
+    fresh.resize(view.size())
+    fresh.set_content(content_of(two_streams()))
+    for each, spans in ((view, (300, 0, 700)), (fresh, (700,))):
+        each.toggle_pin(1)
+        if closed:
+            each.toggle_group(0)
+        for start in spans:
+            each.show_span(TimeSpan(start * MS, (start + 300) * MS))
+            each.grab()
+    assert view.lanes_image() == fresh.lanes_image()
+    assert view.grab().toImage() == fresh.grab().toImage()
+
+
 def test_patterns_mark_wide_slices_only(theme: ThemeController) -> None:
     palette = lane_palette(theme.theme, CATEGORIES)
     index = index_of(
         [(0, 5, 0, COMMUNICATION), (20, 6, 0, COMMUNICATION), (40, 30, 0, GEMM)], (LaneFacts("s"),)
     )
-    from gui.plots.timeline_image import Bar
+    from gui.plots.timeline_image import Bar, Bars
 
     image = LaneImage()
     image.resize(100, 20)
     image.clear(palette, ())
-    image.paint_bars(index, TimeSpan(0, 100), [Bar((0,), 0, 20)], palette, 1.0)
+    image.paint_bars(index, TimeSpan(0, 100), Bars.of([Bar((0,), 0, 20)]), palette, 1.0)
     colours = [len(np.unique(image.pixels[:, x])) for x in range(100)]
     assert max(colours[:20]) == 1
     assert max(colours[20:26]) == 2
@@ -473,14 +492,14 @@ def test_patterns_mark_wide_slices_only(theme: ThemeController) -> None:
 
 
 def test_triton_has_the_colour_of_the_others_and_lines_on_it(theme: ThemeController) -> None:
-    from gui.plots.timeline_image import Bar
+    from gui.plots.timeline_image import Bar, Bars
 
     palette = lane_palette(theme.theme, ("triton", "other"))
     image = LaneImage()
     image.resize(100, 20)
     image.clear(palette, ())
     index = index_of([(0, 40, 0, 0), (50, 40, 0, 1)], (LaneFacts("s"),))
-    image.paint_bars(index, TimeSpan(0, 100), [Bar((0,), 0, 20)], palette, 1.0)
+    image.paint_bars(index, TimeSpan(0, 100), Bars.of([Bar((0,), 0, 20)]), palette, 1.0)
     row = image.pixels[10]
     assert len(np.unique(image.pixels[:, 3])) == 1
     assert row[3] != row[2] == row[52] == row[53]
