@@ -65,20 +65,42 @@ class MeasuredRoofline:
     intensity: float | None
 
 
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class RooflineColumns:
+    """The same of many launches: fields of ``MeasuredRoofline`` as (n,) float64, NaN where not measured."""
+
+    peak_flop_per_s: Float64
+    peak_bytes_per_s: Float64
+    flop_per_s: Float64
+    bytes_per_s: Float64
+    intensity: Float64
+
+
 def measured_roofline(
     report: Report, launch_row: int, precision: Precision, level: Level = "dram"
 ) -> MeasuredRoofline:
     """Computes a roofline of one launch from its counters."""
-    counters = Counters(report, launch_row)
-    work, moved = scalar_work(counters, precision), traffic(counters, level)
+    columns = roofline_columns(Counters(report, launch_row), precision, level)
     return MeasuredRoofline(
         precision=precision,
         level=level,
-        peak_flop_per_s=_only(peak_work(counters, precision)),
-        peak_bytes_per_s=_only(peak_traffic(counters, level)),
-        flop_per_s=_only(work.per_s),
-        bytes_per_s=_only(moved.per_s),
-        intensity=_only(either(quotient(work.per_s, moved.per_s), quotient(work.amount, moved.amount))),
+        peak_flop_per_s=_only(columns.peak_flop_per_s),
+        peak_bytes_per_s=_only(columns.peak_bytes_per_s),
+        flop_per_s=_only(columns.flop_per_s),
+        bytes_per_s=_only(columns.bytes_per_s),
+        intensity=_only(columns.intensity),
+    )
+
+
+def roofline_columns(counters: Counters, precision: Precision, level: Level = "dram") -> RooflineColumns:
+    """Computes a roofline of each launch from its counters."""
+    work, moved = scalar_work(counters, precision), traffic(counters, level)
+    return RooflineColumns(
+        peak_flop_per_s=peak_work(counters, precision),
+        peak_bytes_per_s=peak_traffic(counters, level),
+        flop_per_s=work.per_s,
+        bytes_per_s=moved.per_s,
+        intensity=either(quotient(work.per_s, moved.per_s), quotient(work.amount, moved.amount)),
     )
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from core.analyses.ncu_roofline import measured_roofline
+from core.analyses.ncu_roofline import roofline_columns
 from core.cli.output import columns, write_json, write_line
 from core.cli.table_output import write_table
 from core.errors import DashboardError
@@ -14,6 +15,7 @@ from core.files import describe_path, not_opened, printable
 from core.readers import reader_of
 from core.report_tables.index import ReportIndex
 from core.report_tables.registry import REPORT_ANALYSES, find_report_analysis
+from core.roofline.points import WorkType
 from core.roofline.verdicts import VerdictKind, verdicts_of_report
 from core.tables.columns import MISSING
 from core.tables.ncu import Report
@@ -31,7 +33,9 @@ if TYPE_CHECKING:
     import argparse
     from pathlib import Path
 
-    from core.tables.columns import Int32
+    from core.analyses.ncu_roofline import RooflineColumns
+    from core.roofline.verdicts import Verdict
+    from core.tables.columns import Float64, Int32
     from core.tables.ncu import MetricValue, SessionFacts
 
 _REPORT_ENDS: Final = (".ncu-rep", ".ncu-repz")
@@ -106,8 +110,14 @@ def _chosen(report: Report, launch: int | None) -> Int32 | None:
 
 
 def as_object(report: Report) -> dict[str, Any]:
-    """Return the summary of a report; what was not measured is null."""
+    """Return the summary of a report; what was not measured is null.
+
+    Beside FP32, ``rooflines`` holds the type of work of which a launch did the most. Where tensor cores
+    worked uncounted, FP32 is no measure of the launch and has no point.
+    """
     names = dict.fromkeys(device.name for device in report.devices if device.name)
+    index = ReportIndex(report)
+    fp32 = roofline_columns(index.counters, "fp32")
     return {
         "kind": report.kind,
         "problems": [
@@ -117,16 +127,15 @@ def as_object(report: Report) -> dict[str, Any]:
         "device": ", ".join(names) or None,
         "tool_version": report.session.tool_version,
         "results": [
-            {**_result(report, row), "verdict": None if verdict.kind is VerdictKind.UNKNOWN else verdict.kind}
-            for row, verdict in enumerate(verdicts_of_report(report))
+            _result(index, row, fp32, verdict) for row, verdict in enumerate(verdicts_of_report(report))
         ],
     }
 
 
-def _result(report: Report, row: int) -> dict[str, Any]:
+def _result(index: ReportIndex, row: int, fp32: RooflineColumns, verdict: Verdict) -> dict[str, Any]:
+    report = index.report
     launches = report.launches
     device = report.device_of(row)
-    fp32 = measured_roofline(report, row, "fp32")
     return {
         "kernel": report.strings[int(launches.name_id[row])],
         "device": device.name if device else None,
@@ -135,25 +144,57 @@ def _result(report: Report, row: int) -> dict[str, Any]:
         "duration_ns": _known(int(launches.duration_ns[row])),
         "sm_pct": report.metric(row, SM_PCT),
         "memory_pct": report.metric(row, MEMORY_PCT),
-        "dram_bytes_per_s": _dram_rate(report, row, fp32.bytes_per_s),
+        "dram_bytes_per_s": _dram_rate(report, row, fp32),
         "metrics": len(report.metrics.rows_of(row)),
         "sections": len(report.launch_sections[row]),
         "rules": len(report.rules[row]),
-        "verdict": None,
-        "rooflines": {
-            "fp32": {
-                "peak_flop_per_s": fp32.peak_flop_per_s,
-                "peak_bytes_per_s": fp32.peak_bytes_per_s,
-                "flop_per_s": fp32.flop_per_s,
-                "intensity": fp32.intensity,
-            }
-        },
+        "verdict": None if verdict.kind is VerdictKind.UNKNOWN else verdict.kind,
+        "rooflines": {"fp32": _fp32(index, row, fp32), **_most_work(index, row, fp32)},
     }
 
 
-def _dram_rate(report: Report, row: int, computed: float | None) -> MetricValue:
+def _fp32(index: ReportIndex, row: int, fp32: RooflineColumns) -> dict[str, float | None]:
+    has_point = not index.work.tensor_unknown[row]
+    return {
+        "peak_flop_per_s": _at(fp32.peak_flop_per_s, row),
+        "peak_bytes_per_s": _at(fp32.peak_bytes_per_s, row),
+        "flop_per_s": _at(fp32.flop_per_s, row) if has_point else None,
+        "intensity": _at(fp32.intensity, row) if has_point else None,
+    }
+
+
+def _most_work(index: ReportIndex, row: int, fp32: RooflineColumns) -> dict[str, dict[str, float | None]]:
+    """Return the point of a launch whose work is mostly of another type than FP32."""
+    work_type = WorkType(int(index.points.work_type[row]))
+    if work_type in (WorkType.NONE, WorkType.FP32):
+        return {}
+    peak = index.profiled_work.get((work_type, False))
+    return {
+        work_type.name.lower(): {
+            "peak_flop_per_s": None if peak is None else _at(peak, row),
+            "peak_bytes_per_s": _at(fp32.peak_bytes_per_s, row),
+            "flop_per_s": _achieved(index, row),
+            "intensity": index.work.intensity(row, work_type),
+        }
+    }
+
+
+def _at(column: Float64, row: int) -> float | None:
+    value = float(column[row])
+    return None if math.isnan(value) else value
+
+
+def _achieved(index: ReportIndex, row: int) -> float | None:
+    """Return FLOP/s of the type of which a launch did the most."""
+    flop, duration_ns = float(index.points.flop[row]), int(index.points.sum_ns[row])
+    return flop / duration_ns * 1e9 if flop > 0 and duration_ns > 0 else None
+
+
+def _dram_rate(report: Report, row: int, computed: RooflineColumns) -> MetricValue:
     """Return the rate that the tool gave; from bytes and time only in a CSV, whose columns a user chose."""
-    return computed if report.kind == "ncu_csv" else report.metric(row, DRAM_BYTES_PER_S)
+    if report.kind == "ncu_csv":
+        return _at(computed.bytes_per_s, row)
+    return report.metric(row, DRAM_BYTES_PER_S)
 
 
 def _shape(sides: list[int]) -> list[int] | None:
@@ -172,9 +213,11 @@ def _write_text(report: Report) -> None:
     write_line(f"  {'tool':<12} {printable(_tool(report.session))}")
     if count:
         write_line()
-        header = ["kernel", "duration", "SM", "memory", "DRAM", "fp32"]
-        rows = [_cells(_result(report, row)) for row in range(count)]
-        for line in columns(header, rows, "lrrrrr"):
+        header = ["kernel", "duration", "SM", "memory", "DRAM", "achieved", ""]
+        index = ReportIndex(report)
+        fp32 = roofline_columns(index.counters, "fp32")
+        rows = [_cells(index, row, fp32) for row in range(count)]
+        for line in columns(header, rows, "lrrrrrl"):
             write_line(line)
     if report.problems:
         write_line()
@@ -190,14 +233,20 @@ def _tool(session: SessionFacts) -> str:
     return session.tool_version or unknown
 
 
-def _cells(result: dict[str, Any]) -> list[str]:
-    name = printable(result["kernel"])
+def _cells(index: ReportIndex, row: int, fp32: RooflineColumns) -> list[str]:
+    report = index.report
+    name = printable(report.strings[int(report.launches.name_id[row])])
     cells = [
         name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…",
-        format_duration_ns(result["duration_ns"]),
-        format_pct(result["sm_pct"]),
-        format_pct(result["memory_pct"]),
-        format_bytes_per_s(result["dram_bytes_per_s"]),
-        format_flop_per_s(result["rooflines"]["fp32"]["flop_per_s"]),
+        format_duration_ns(_known(int(report.launches.duration_ns[row]))),
+        format_pct(_number(report.metric(row, SM_PCT))),
+        format_pct(_number(report.metric(row, MEMORY_PCT))),
+        format_bytes_per_s(_number(_dram_rate(report, row, fp32))),
+        format_flop_per_s(_achieved(index, row)),
+        WorkType(int(index.points.work_type[row])).title,
     ]
     return [cell.replace(NO_BREAK_SPACE, " ") for cell in cells]
+
+
+def _number(value: MetricValue) -> float | None:
+    return None if value is None or isinstance(value, str) else float(value)

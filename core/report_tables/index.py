@@ -9,14 +9,14 @@ import numpy as np
 
 from core.analyses.answer_columns import number_column, text_column
 from core.analyses.ncu_counters import Counters
-from core.roofline.ceilings import Ceilings, ceilings_of_device
+from core.roofline.ceilings import Ceilings, ceilings_of_device, profiled_work
 from core.roofline.measured import measured_points, measured_work
 from core.tables.columns import NO_ROW
 
 if TYPE_CHECKING:
     from core.roofline.measured import MeasuredWork
-    from core.roofline.points import PointTable
-    from core.tables.columns import Int32, Int64
+    from core.roofline.points import PointTable, WorkType
+    from core.tables.columns import Float64, Int32, Int64
     from core.tables.ncu import Report
     from core.tables.result import Column
 
@@ -59,6 +59,11 @@ class ReportIndex:
             ceilings_of_device(device.name, sm_count=device.sm_count) for device in self.report.devices
         ]
         return (*devices, ceilings_of_device(None))
+
+    @cached_property
+    def profiled_work(self) -> dict[tuple[WorkType, bool], Float64]:
+        """Peaks of all launches at their clocks, as ``core.roofline.ceilings.profiled_work`` gives them."""
+        return profiled_work(self.counters)
 
     def rows(self, launches: Int32 | None) -> Int32:
         """Returns the launches that are chosen: all for None."""

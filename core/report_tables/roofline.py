@@ -8,10 +8,8 @@ import numpy as np
 
 from core.analyses.answer_columns import number_column, own_text_column
 from core.analyses.ncu_counters import quotient
-from core.analyses.ncu_roofline import PRECISIONS, peak_traffic, peak_work
-from core.analyses.ncu_tensor import tensor_peaks
+from core.analyses.ncu_roofline import peak_traffic
 from core.report_tables.index import NO_KERNELS, ReportIndex
-from core.roofline.ceilings import SCALAR_WORK, TENSOR_WORK
 from core.roofline.measured import WORK_TYPES
 from core.roofline.point_columns import intensity_of, point_columns
 from core.roofline.points import LEVELS, PointOrigin, WorkType
@@ -61,13 +59,11 @@ def list_roofline(index: ReportIndex, launches: Int32 | None = None) -> ResultTa
 def _profiled_columns(index: ReportIndex, rows: Int32) -> tuple[Column, ...]:
     """Returns the roof at the clocks during profiling, below which a point of this report lies."""
     points, counters = index.points, index.counters
-    peaks = {SCALAR_WORK[each]: peak_work(counters, each) for each in PRECISIONS}
-    peaks |= {TENSOR_WORK[kind]: peak for kind, is_sparse, peak in tensor_peaks(counters) if not is_sparse}
     intensity = intensity_of(points.flop, points.moved_bytes[:, LEVELS.index("dram")])
     sloped = peak_traffic(counters, "dram") * intensity
     all_roofs = np.full(len(points), np.nan)
-    for kind, peak in peaks.items():
-        of_kind = points.work_type == kind
+    for (kind, is_sparse), peak in index.profiled_work.items():
+        of_kind = (points.work_type == kind) & (not is_sparse)
         all_roofs[of_kind] = np.minimum(peak, sloped)[of_kind]
     roofs = np.where(all_roofs > 0, all_roofs, np.nan)[rows]
     seconds = np.where(points.sum_ns[rows] > 0, points.sum_ns[rows] / 1e9, np.nan)

@@ -189,13 +189,6 @@ def ceilings_of_report(report: Report, launch_row: int) -> Ceilings:
         return Ceilings(device=name, note="Peak rates were not collected: run ncu --set roofline.")
     ghz = f"SM clock {format_number(clock / 1e9, 4)} GHz"
     source = f"{report.name}, {ghz}"
-    scalar = [(SCALAR_WORK[each], False, peak_work(counters, each)) for each in PRECISIONS]
-    # What mixes types, as 1-bit and 4-bit integers, has no ceiling that is one.
-    tensor = [
-        (TENSOR_WORK[kind], is_sparse, peak)
-        for kind, is_sparse, peak in tensor_peaks(counters)
-        if kind != "other"
-    ]
     work = tuple(
         WorkCeiling(
             work_type=kind,
@@ -204,7 +197,7 @@ def ceilings_of_report(report: Report, launch_row: int) -> Ceilings:
             origin=CeilingOrigin.PROFILED,
             source=source,
         )
-        for kind, is_sparse, peak in (*scalar, *tensor)
+        for (kind, is_sparse), peak in profiled_work(counters).items()
         if (rate := _one(peak)) is not None
     )
     traffic = tuple(
@@ -216,6 +209,22 @@ def ceilings_of_report(report: Report, launch_row: int) -> Ceilings:
     if not work and not traffic:
         note = "Peak rates were not collected: run ncu --set roofline."
     return Ceilings(device=name, work=work, traffic=traffic, note=note)
+
+
+def profiled_work(counters: Counters) -> dict[tuple[WorkType, bool], Float64]:
+    """Returns the most operations a second at the clock during profiling, of many launches.
+
+    Returns:
+        By type of work, and whether it counts 2:4 sparsity: (n,) float64, NaN where not measured.
+    """
+    scalar = {(SCALAR_WORK[each], False): peak_work(counters, each) for each in PRECISIONS}
+    # What mixes types, as 1-bit and 4-bit integers, has no ceiling that is one.
+    tensor = {
+        (TENSOR_WORK[kind], is_sparse): peak
+        for kind, is_sparse, peak in tensor_peaks(counters)
+        if kind != "other"
+    }
+    return scalar | tensor
 
 
 def joined(*several: Ceilings) -> Ceilings:

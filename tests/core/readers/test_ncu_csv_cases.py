@@ -120,3 +120,33 @@ def test_devices_problems_and_repeats(shared_cases: Path, capsys: pytest.Capture
     durations_ns = read_csv(shared_cases / "N16_repeat.csv").launches.duration_ns
     assert (durations_ns.min(), durations_ns.mean(), durations_ns.max()) == (50_000, 50_495, 50_990)
     assert MISSING not in durations_ns
+
+
+def test_tensor_work_has_a_roofline_of_its_own(
+    shared_cases: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """R01, N17; and R02, whose tensor work nobody counted: it is no FP32 kernel of 0.0026 TFLOP/s."""
+    (gemm,) = summary(shared_cases / "R01_tensor_only.csv", capsys)["results"]
+    tensor = gemm["rooflines"]["bf16_tensor"]
+    assert (tensor["flop_per_s"], tensor["intensity"]) == (pytest.approx(687.19476736e12), 1024)
+    assert tensor["peak_bytes_per_s"] == pytest.approx(3.35232e12)
+    (span,) = summary(shared_cases / "N17_range.csv", capsys)["results"]
+    assert span["rooflines"]["bf16_tensor"]["intensity"] == pytest.approx(341.333, rel=1e-5)
+    (unknown,) = summary(shared_cases / "R02_no_tensor_metric.csv", capsys)["results"]
+    assert list(unknown["rooflines"]) == ["fp32"]
+    fp32 = unknown["rooflines"]["fp32"]
+    assert (fp32["flop_per_s"], fp32["intensity"]) == (None, None)
+    assert fp32["peak_flop_per_s"] == pytest.approx(19.49184e12)
+
+
+def test_the_text_says_what_was_achieved_and_of_which_type(
+    shared_cases: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ends = {
+        "R01_tensor_only.csv": "687.2 TFLOP/s  BF16 tensor",
+        "R02_no_tensor_metric.csv": "671.1 GB/s       n/a",
+        "R10_zero_time.csv": "n/a       n/a  FP32",
+    }
+    for name, end in ends.items():
+        assert main(["summary", str(shared_cases / name)]) == 0
+        assert capsys.readouterr().out.splitlines()[-1].rstrip().endswith(end)

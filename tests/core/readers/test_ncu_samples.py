@@ -14,6 +14,8 @@ from core.cli import main
 from core.errors import DashboardError
 from core.readers.ncu_report.details import read_instances
 from core.readers.ncu_report.reader import read_report
+from core.roofline.measured import WORK_TYPES, measured_work
+from core.roofline.points import WorkType
 from core.tables.columns import NO_ROW
 from core.tables.ncu import Report
 from core.tables.ncu_sections import RooflineChart, RooflineLine
@@ -150,3 +152,17 @@ def test_values_by_instruction_add_up_to_their_metric(name: str) -> None:
         instances = read_instances(report, metric_row)
         assert len(instances) == report.metrics.instances[metric_row]
         assert int(instances.integer.sum()) == report.metric(row, "inst_executed")
+
+
+@pytest.mark.skipif(not expected(), reason="the handed reports are not on this machine")
+@pytest.mark.parametrize("name", expected())
+def test_points_stand_where_the_known_figures_say(name: str) -> None:
+    """From counts and durations, where the known figures come from rates."""
+    work = measured_work(read_report(REPORTS / name))
+    for row, known in enumerate(expected()[name]):
+        rate, intensity = number(known["fp32_flop_per_s"]), number(known["fp32_ai_dram"])
+        flop = float(work.flop[row, WORK_TYPES.index(WorkType.FP32)])
+        if rate is not None:
+            assert flop / work.duration_ns[row] * 1e9 == pytest.approx(rate, rel=2e-5)
+        if intensity is not None:
+            assert work.intensity(row, WorkType.FP32) == pytest.approx(intensity, rel=2e-5)
