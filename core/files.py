@@ -47,8 +47,16 @@ FileKind = Literal[
 ]
 
 _HEAD_BYTES = 64 * 1024
-_OPENS_ON: dict[FileKind, str] = {"run": "run", "script": "run", "trace": "trace", "json": "trace"}
+_OPENS_ON: dict[FileKind, str] = {
+    "run": "run",
+    "script": "run",
+    "trace": "trace",
+    "json": "trace",
+    "ncu_report": "nsight",
+    "ncu_csv": "nsight",
+}
 _TRACE_ENDS = (".json", ".json.gz", ".gz", ".trace")
+_REPORT_ENDS = (".ncu-rep", ".ncu-repz")
 _MOST_LISTED = 10_000
 
 MOST_TRACES = 64
@@ -364,7 +372,7 @@ def _describe_file(path: Path, name: str, size_bytes: int) -> FileDescription:
             kind="empty",
             title="Empty file",
             # Who drops what should be a trace is told there why it is none.
-            opens_on="trace" if name.endswith(_TRACE_ENDS) else None,
+            opens_on=_promised_by(name),
             detail="The file holds nothing (0 bytes).",
             name=name,
             size_bytes=size_bytes,
@@ -398,6 +406,13 @@ def _describe_file(path: Path, name: str, size_bytes: int) -> FileDescription:
     )
 
 
+def _promised_by(name: str) -> str | None:
+    """The page that would open a file of that name if it held something."""
+    if name.endswith(_REPORT_ENDS):
+        return "nsight"
+    return "trace" if name.endswith(_TRACE_ENDS) else None
+
+
 _DISTRIBUTED = re.compile(rb'"distributedInfo"\s*:\s*\{([^{}\[\]]*)')
 """What stands before the list of process groups: backend, rank, world_size."""
 
@@ -416,18 +431,20 @@ def _place_in_world(head: bytes) -> tuple[int | None, int | None]:
     return rank, world_size
 
 
+_DETAILS: dict[FileKind, str] = {
+    "run": "Opens on Run: ranks, curves and logs of this run.",
+    "script": "Opens on Run: the launch form with this script filled in.",
+    "trace": "Opens on Trace: kernels, operators, steps and a timeline.",
+    "json": "Opens on Trace if it is a profiler trace.",
+    "ncu_report": "Opens on Nsight: kernels, sections, rules and metrics.",
+    "ncu_csv": "Opens on Nsight: kernels and their metrics.",
+    "unknown": "Its content is of no kind that is known here.",
+}
+
+
 def _detail(kind: FileKind) -> str:
-    if kind == "run":
-        return "Opens on Run: ranks, curves and logs of this run."
-    if kind == "script":
-        return "Opens on Run: the launch form with this script filled in."
-    if kind == "trace":
-        return "Opens on Trace: kernels, operators, steps and a timeline."
-    if kind == "json":
-        return "Opens on Trace if it is a profiler trace."
-    if kind == "unknown":
-        return "Its content is of no kind that is known here."
-    return "Recognised, but this version opens runs, Python scripts and traces only."
+    known = "Recognised, but this version opens runs, Python scripts, traces and Nsight Compute reports only."
+    return _DETAILS.get(kind, known)
 
 
 def _kind_of_content(head: bytes, suffix: str) -> tuple[FileKind, str]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from gui.theme import Theme
 
-MENUS = ("File", "Run", "Trace", "View", "Help")
+MENUS = ("File", "Run", "Trace", "Nsight", "View", "Help")
 """Menus in the order in which they are shown."""
 
 
@@ -43,6 +43,7 @@ class ActionSpec:
         keys: Shown in the place of a shortcut where a part of the window takes the key itself.
         tip: One more sentence for the tooltip.
         menu: One of ``MENUS``, or "" to be in the palette only.
+        page: ``NAME`` of the only page on which it is ever enabled; pages may share shortcuts. "" for any.
         enabled: Gives None if it can be used now, or the reason why not.
         checked: For a switch: whether it is on now.
         words: Further words that the palette finds it by.
@@ -57,6 +58,7 @@ class ActionSpec:
     keys: str = ""
     tip: str = ""
     menu: str = ""
+    page: str = ""
     enabled: Callable[[], str | None] = always
     checked: Callable[[], bool] | None = None
     words: str = ""
@@ -152,7 +154,12 @@ class ActionRegistry(QObject):
             raise ValueError(f"two actions are called {spec.id}")
         if spec.menu and spec.menu not in MENUS:
             raise ValueError(f"{spec.id} asks for a menu {spec.menu} that does not exist")
-        taken = {keys.toString(): other.id for other in self._specs.values() for keys in _sequences(other)}
+        taken = {
+            keys.toString()
+            for other in self._specs.values()
+            if not (spec.page and other.page) or spec.page == other.page
+            for keys in _sequences(other)
+        }
         for keys in _sequences(spec):
             if not keys.toString() or keys.toString() in taken:
                 raise ValueError(f"{spec.id} asks for {spec.shortcut}: no key, or taken by another action")

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from gui.actions import ActionRegistry
     from gui.machine import Machine
     from gui.recent_work import RecentWork
+    from gui.reports.open_reports import OpenReports
     from gui.run_session import RunSession
     from gui.settings import Settings
     from gui.tasks import Tasks
@@ -39,6 +40,7 @@ class PageContext:
     machine: Machine
     recent: RecentWork
     traces: OpenTraces
+    reports: OpenReports
     navigate: Callable[[str], None]
     open_path: Callable[[Path], None]
     open_paths: Callable[[Sequence[Path]], None]

@@ -31,6 +31,7 @@ from gui.machine import Machine
 from gui.machine_words import devices_line
 from gui.pages import PAGES
 from gui.recent_work import RecentWork
+from gui.reports.open_reports import OpenReports
 from gui.run_session import RunSession
 from gui.run_words import job_line, job_state, problem_count, ranks_line
 from gui.shell.captures import CaptureNews
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from core.files import FileDescription
     from core.hardware.readings import GpuInfo
     from core.runs.store import RunFolder, RunStore
+    from gui.pages.nsight import NsightPage
     from gui.pages.page import Page
     from gui.pages.trace import TracePage
     from gui.settings import Settings
@@ -106,6 +108,7 @@ class MainWindow(QMainWindow):
             machine=machine,
             recent=RecentWork(tasks, store, settings, self),
             traces=OpenTraces(settings, self),
+            reports=OpenReports(settings, self),
             navigate=self.navigate,
             open_path=lambda path: self.opener.open([path]),
             open_paths=self.opener.open,
@@ -176,6 +179,7 @@ class MainWindow(QMainWindow):
         self.status.problems_pressed.connect(self._show_problems)
         self.status.selection_cleared.connect(self._clear_selection)
         context.traces.changed.connect(self._save_timer.start)
+        context.reports.changed.connect(self._save_timer.start)
         self.opener.described.connect(self._open_described)
         self.opener.ranks_described.connect(self._open_ranks)
         self.opener.failed.connect(self._show_error)
@@ -201,9 +205,15 @@ class MainWindow(QMainWindow):
 
     def trace_page(self) -> TracePage | None:
         """The Trace page while it is shown."""
-        page = self._pages.get("trace")
+        return cast("TracePage | None", self._shown_page("trace"))
+
+    def nsight_page(self) -> NsightPage | None:
+        """The Nsight page while it is shown."""
+        return cast("NsightPage | None", self._shown_page("nsight"))
+
+    def _shown_page(self, name: str) -> Page | None:
         # Only what is built has been loaded, and only its own class has this name.
-        return cast("TracePage", page) if page is not None and self._page_name == "trace" else None
+        return self._pages.get(name) if self._page_name == name else None
 
     def navigate(self, name: str) -> None:
         """Shows a page; builds it first if it was never shown."""

@@ -11,6 +11,9 @@ import html
 from PySide6.QtGui import Qt
 from PySide6.QtWidgets import QLabel
 
+from core.files import printable
+from core.units import NO_BREAK_SPACE
+
 LINE_HEIGHT_PCT = 125
 
 
@@ -43,6 +46,11 @@ class Paragraph(QLabel):
         lines = html.escape(text).replace("\n", "<br>")
         self.setText(f'<div style="line-height:{LINE_HEIGHT_PCT}%">{lines}</div>')
         self.setAccessibleName(text)
+
+
+def visible_text(text: str) -> str:
+    """Words of ours that hold names of a file: controls in them show as escapes, no-break spaces stay."""
+    return NO_BREAK_SPACE.join(printable(part) for part in text.split(NO_BREAK_SPACE))
 
 
 def tip_text(text: str) -> str:

@@ -19,7 +19,13 @@ if TYPE_CHECKING:
     from gui.tasks import Progress, Tasks
 
 LISTED_RUNS = 200
-FILE_ICONS = {"Python script": "file", "Run folder": "activity"}
+FILE_ICONS = {
+    "Python script": "file",
+    "Run folder": "activity",
+    "Nsight Compute report": "cpu",
+    "Nsight Compute report (zstd)": "cpu",
+    "Nsight Compute CSV": "cpu",
+}
 TRACE_ICON = "rows"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gui.actions import ActionSpec
+from gui.nsight_actions import nsight_actions
 from gui.pages import PAGES
 from gui.trace_actions import trace_actions
 
@@ -23,6 +24,7 @@ def window_actions(window: MainWindow, session: RunSession, machine: Machine) ->
         *_run_actions(window, session, machine),
         *_machine_actions(machine),
         *trace_actions(window.trace_page),
+        *nsight_actions(window.nsight_page),
         *_view_actions(window),
         *_help_actions(window),
     ]

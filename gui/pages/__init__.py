@@ -39,4 +39,5 @@ PAGES = (
     PageEntry("home", "Home", "house", "HomePage"),
     PageEntry("run", "Run", "activity", "RunPage"),
     PageEntry("trace", "Trace", "rows", "TracePage"),
+    PageEntry("nsight", "Nsight", "cpu", "NsightPage"),
 )

@@ -151,8 +151,8 @@ class HomePage(Page):
         self._detect_note = ElidedLabel()
         set_kind(self._detect_note, kind="caption")
         opening = Paragraph(
-            "A trace of torch.profiler, a run folder or a training script. Or drop it on this window. "
-            "Nsight reports and memory snapshots are recognised, but not opened by this version."
+            "A trace of torch.profiler, an Nsight Compute report or CSV, a run folder or a training script. "
+            "Or drop it on this window. Memory snapshots are recognised, but not opened by this version."
         )
         grid = QGridLayout()
         grid.setSpacing(12)

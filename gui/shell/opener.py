@@ -143,7 +143,7 @@ def refusal_words(description: FileDescription) -> tuple[str, str]:
     """(what it is, what can be opened) for a path that no page takes."""
     return (
         f"{description.name} was not opened: {_lower_start(description.title)}.",
-        f"{description.detail} This version opens runs, Python scripts and traces."
+        f"{description.detail} This version opens runs, Python scripts, traces and Nsight Compute reports."
         if "this version opens" not in description.detail
         else description.detail,
     )

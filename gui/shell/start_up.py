@@ -57,8 +57,9 @@ class StartUp:
         if files:
             self._open_paths(files)
             return
-        if self._page_before == "trace" and context.traces.paths:
-            context.navigate("trace")
+        for documents, page in ((context.traces, "trace"), (context.reports, "nsight")):
+            if self._page_before == page and documents.paths:
+                context.navigate(page)
         if context.settings.last_run:
             self._find_last_run(Path(context.settings.last_run), was_shown=self._page_before == "run")
 

@@ -239,6 +239,8 @@ CONTENTS: list[tuple[str, bytes, str, str]] = [
     ("fake.py", bytes(range(256)), "unknown", "Binary file"),
     ("broken.gz", b"\x1f\x8b\x08\x00broken", "unreadable", "Damaged gzip file"),
     ("empty.json", b"", "empty", "Empty file"),
+    ("empty.ncu-rep", b"", "empty", "Empty file"),
+    ("empty.bin", b"", "empty", "Empty file"),
 ]
 
 
@@ -249,7 +251,8 @@ def test_content_decides(tmp_path: Path, name: str, content: bytes, kind: str, t
     assert (found.kind, found.title) == (kind, title)
     assert found.detail.endswith(".")
     tried_as_trace = kind in ("trace", "json") or name == "empty.json"
-    assert found.opens_on == ("trace" if tried_as_trace else None)
+    tried_as_report = kind in ("ncu_report", "ncu_csv") or name == "empty.ncu-rep"
+    assert found.opens_on == ("trace" if tried_as_trace else "nsight" if tried_as_report else None)
 
 
 def test_a_folder_of_traces_names_them_by_rank(tmp_path: Path) -> None:

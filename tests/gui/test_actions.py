@@ -85,9 +85,22 @@ def test_every_action_of_the_window_has_a_menu_or_is_one(window: MainWindow) -> 
     titles = [action.text() for action in menu.actions()]
     assert titles == list(MENUS)
     assert [spec.id for spec in registry.specs if not spec.menu] == ["help.menu"]
-    keys = [keys for spec in registry.specs for keys in registry.action(spec.id).shortcuts()]
-    assert len({key.toString() for key in keys}) == len(keys)
+    for page in {spec.page for spec in registry.specs}:
+        specs = [spec for spec in registry.specs if spec.page in ("", page)]
+        keys = [keys for spec in specs for keys in registry.action(spec.id).shortcuts()]
+        assert len({key.toString() for key in keys}) == len(keys), page
     assert shortcut_text(next(spec for spec in registry.specs if spec.id == "view.palette")) == QKeySequence(
         "Ctrl+K"
     ).toString(QKeySequence.SequenceFormat.NativeText)
     menu.deleteLater()
+
+
+def test_only_actions_of_different_pages_share_a_shortcut(registry: ActionRegistry) -> None:
+    def spec(name: str, page: str) -> ActionSpec:
+        return ActionSpec(id=name, text=name, run=lambda: None, shortcut="Ctrl+W", page=page)
+
+    registry.add(spec("one", "trace"))
+    registry.add(spec("other", "nsight"))
+    for page in ("trace", ""):
+        with pytest.raises(ValueError, match=r"Ctrl\+W"):
+            registry.add(spec("third", page))

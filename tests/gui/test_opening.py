@@ -172,7 +172,7 @@ def test_a_relative_path_is_remembered_as_an_absolute_one(
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"NVR\x00\x02\x00\x00\x00", "Nsight Compute report"),
+        (b"\x80\x04}\x94(\x8c\x08segments\x94", "CUDA memory snapshot"),
         (b"\x7fELF\x00\x00", "binary file"),
         (b"", "empty file"),
         (None, "not found"),
@@ -188,7 +188,7 @@ def test_what_no_page_opens_gets_one_clear_line(
     qtbot.waitUntil(lambda: window.banners.keys == [f"refused {path}"])
     what, hint = refusal_words(describe_path(path))
     assert what == f"<b>odd.bin was not opened: {words}."
-    assert "this version opens runs, Python scripts and traces" in hint.lower().replace("python", "Python")
+    assert "this version opens runs, python scripts, traces and nsight compute reports" in hint.lower()
     assert window.page.NAME == "home"
 
 

@@ -1,0 +1,264 @@
+"""What the user can do with an opened report, as action specs: they are there before the page is built."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from gui.actions import ActionSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gui.pages.nsight import NsightPage
+    from gui.widgets.nsight_view import NsightView
+
+_MENU = "Nsight"
+
+
+class _Shown:
+    """The shown report, and why something cannot be done with it."""
+
+    def __init__(self, page: Callable[[], NsightPage | None]) -> None:
+        self._page = page
+
+    def on_page(self, call: Callable[[NsightPage], object]) -> Callable[[], None]:
+        """Does something with the page, if it is shown."""
+
+        def run() -> None:
+            page = self._page()
+            if page is not None:
+                call(page)
+
+        return run
+
+    def on_view(self, call: Callable[[NsightView], object]) -> Callable[[], None]:
+        """Does something with the shown report."""
+        return self.on_page(lambda page: None if page.view is None else call(page.view))
+
+    def no_tab(self) -> str | None:
+        """Why there is no report to close."""
+        page = self._page()
+        if page is None:
+            return "the Nsight page is not shown"
+        return "no report is open" if page.view is None else None
+
+    def one_tab(self) -> str | None:
+        """Why there is no other report."""
+        page = self._page()
+        alone = page is not None and page.tabs.count() < 2
+        return self.no_tab() or ("only one report is open" if alone else None)
+
+    def no_report(self) -> str | None:
+        """Why there are no kernels to look at."""
+        page = self._page()
+        view = None if page is None else page.view
+        reading = view is not None and view.document.state != "open"
+        return self.no_tab() or ("the report is being read" if reading else None)
+
+    def no_kernel(self) -> str | None:
+        """Why no kernel is chosen."""
+        page = self._page()
+        view = None if page is None else page.view
+        missing = view is not None and view.row is None
+        return self.no_report() or ("no kernel is chosen" if missing else None)
+
+    def no_details(self) -> str | None:
+        """Why there are no tabs of a kernel."""
+        page = self._page()
+        view = None if page is None else page.view
+        away = view is not None and view.is_table
+        return self.no_kernel() or ("the tables of all kernels are shown" if away else None)
+
+    def no_baseline(self) -> str | None:
+        """Why there is no baseline to let go of."""
+        page = self._page()
+        none = page is not None and page.baselines.chosen is None
+        return self.no_tab() or ("there is no baseline" if none else None)
+
+
+def nsight_actions(page: Callable[[], NsightPage | None]) -> list[ActionSpec]:
+    """All actions of the Nsight page, in the order in which menus and the palette show them.
+
+    Args:
+        page: Gives the page while it is shown, else None.
+    """
+    shown = _Shown(page)
+    specs = [
+        *_tab_actions(shown),
+        *_list_actions(shown),
+        *_kernel_actions(shown),
+        *_export_actions(shown),
+    ]
+    return [replace(spec, page="nsight") for spec in specs]
+
+
+def _tab_actions(shown: _Shown) -> list[ActionSpec]:
+    return [
+        ActionSpec(
+            id="nsight.close",
+            text="Close report",
+            run=shown.on_page(lambda page: page.close_shown()),
+            icon="x",
+            shortcut="Ctrl+W",
+            menu=_MENU,
+            enabled=shown.no_tab,
+            words="tab",
+        ),
+        ActionSpec(
+            id="nsight.next_tab",
+            text="Next report",
+            run=shown.on_page(lambda page: page.show_neighbour(1)),
+            icon="caret-right",
+            shortcut="Ctrl+Tab; Ctrl+PgDown",
+            menu=_MENU,
+            enabled=shown.one_tab,
+            words="tab",
+        ),
+        ActionSpec(
+            id="nsight.previous_tab",
+            text="Previous report",
+            run=shown.on_page(lambda page: page.show_neighbour(-1)),
+            icon="caret-left",
+            shortcut="Ctrl+Shift+Tab; Ctrl+PgUp",
+            menu=_MENU,
+            enabled=shown.one_tab,
+            words="tab",
+        ),
+    ]
+
+
+def _list_actions(shown: _Shown) -> list[ActionSpec]:
+    return [
+        ActionSpec(
+            id="nsight.next_kernel",
+            text="Next kernel",
+            run=shown.on_view(lambda view: view.step_kernel(1)),
+            icon="caret-down",
+            shortcut="F3",
+            menu=_MENU,
+            enabled=shown.no_kernel,
+            words="down list",
+        ),
+        ActionSpec(
+            id="nsight.previous_kernel",
+            text="Previous kernel",
+            run=shown.on_view(lambda view: view.step_kernel(-1)),
+            icon="caret-up",
+            shortcut="Shift+F3",
+            menu=_MENU,
+            enabled=shown.no_kernel,
+            words="up list",
+        ),
+        ActionSpec(
+            id="nsight.filter",
+            text="Filter kernels",
+            run=shown.on_view(lambda view: view.bar.focus_filter()),
+            icon="funnel",
+            shortcut="/",
+            menu=_MENU,
+            enabled=shown.no_report,
+            words="search find name",
+        ),
+        ActionSpec(
+            id="nsight.form",
+            text="Switch between list and table",
+            run=shown.on_view(lambda view: view.show_form(0 if view.is_table else 1)),
+            icon="rows",
+            menu=_MENU,
+            enabled=shown.no_report,
+            words="full kernels rules roofline sections metrics",
+        ),
+        ActionSpec(
+            id="nsight.group",
+            text="Group repeats of a kernel",
+            run=shown.on_view(lambda view: view.strip.group.toggle()),
+            icon="list",
+            menu=_MENU,
+            enabled=shown.no_report,
+            words="min mean max launches",
+        ),
+        ActionSpec(
+            id="nsight.clear_filter",
+            text="List all kernels",
+            run=shown.on_view(lambda view: view.clear_filter()),
+            icon="funnel",
+            menu=_MENU,
+            enabled=shown.no_report,
+            words="clear filter",
+        ),
+    ]
+
+
+def _kernel_actions(shown: _Shown) -> list[ActionSpec]:
+    return [
+        ActionSpec(
+            id="nsight.next_detail",
+            text="Next tab of the kernel",
+            run=shown.on_view(lambda view: view.detail.show_neighbour(1)),
+            icon="caret-right",
+            shortcut="Alt+Right",
+            menu=_MENU,
+            enabled=shown.no_details,
+            words="memory compute occupancy stalls rules",
+        ),
+        ActionSpec(
+            id="nsight.previous_detail",
+            text="Previous tab of the kernel",
+            run=shown.on_view(lambda view: view.detail.show_neighbour(-1)),
+            icon="caret-left",
+            shortcut="Alt+Left",
+            menu=_MENU,
+            enabled=shown.no_details,
+            words="memory compute occupancy stalls rules",
+        ),
+        ActionSpec(
+            id="nsight.metrics",
+            text="Search the metrics of the kernel",
+            run=shown.on_view(lambda view: view.detail.focus_search()),
+            icon="magnifying-glass",
+            shortcut="Ctrl+F",
+            menu=_MENU,
+            enabled=shown.no_details,
+            words="raw counters find",
+        ),
+        ActionSpec(
+            id="nsight.add_baseline",
+            text="Hold others against this kernel",
+            run=shown.on_view(lambda view: view.add_baseline()),
+            icon="git-diff",
+            shortcut="Ctrl+B",
+            menu=_MENU,
+            enabled=shown.no_kernel,
+            words="add baseline compare difference",
+        ),
+        ActionSpec(
+            id="nsight.no_baseline",
+            text="Let go of the baseline",
+            run=shown.on_page(lambda page: page.baselines.choose(None)),
+            icon="x",
+            menu=_MENU,
+            enabled=shown.no_baseline,
+            words="compare difference",
+        ),
+    ]
+
+
+def _export_actions(shown: _Shown) -> list[ActionSpec]:
+    return [
+        ActionSpec(
+            id=f"nsight.export_{kind}",
+            text=f"Export the kernels as {kind.upper()}",
+            run=shown.on_view(partial(_export, kind)),
+            icon="export",
+            menu=_MENU,
+            enabled=shown.no_report,
+            words="save file table",
+        )
+        for kind in ("csv", "json")
+    ]
+
+
+def _export(kind: str, view: NsightView) -> None:
+    view.ask_export("json" if kind == "json" else "csv")

@@ -1,0 +1,1 @@
+"""Opened reports without widgets: documents, what they are asked, baselines, the list of kernels."""

@@ -1,0 +1,196 @@
+"""What a document is asked, answered. Called in workers: here readers and views are loaded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from core.analyses.report_view.facts import (
+        Comparison,
+        FrameView,
+        OccupancyView,
+        RangeView,
+        RuleView,
+        SessionFact,
+        SpeedOfLight,
+        StallView,
+    )
+    from core.analyses.report_view.parts import SectionView
+    from core.report_tables.index import ReportIndex
+    from core.roofline.verdict import Verdict
+    from core.tables.columns import Int32
+    from core.tables.ncu import Instances, Report
+    from core.tables.result import ResultTable
+    from gui.reports.baselines import Baseline
+    from gui.reports.kernel_list import KernelList
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReadReport:
+    """A report that has been read."""
+
+    report: Report
+    kernels: KernelList
+    index: ReportIndex
+    tables: tuple[tuple[str, str], ...]
+    """(name, title) of each table of all its kernels."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchAsk:
+    """What is wanted: a launch, held against a baseline or not."""
+
+    row: int
+    baseline: Baseline | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class LaunchView:
+    """All that is shown of one launch.
+
+    Attributes:
+        light: Speed of light.
+        sections: In the order in which they are shown.
+        rules: With the largest estimated speedup first.
+        occupancy, stalls: Of the launch.
+        session: What the report says of itself.
+        ranges, frames: NVTX ranges that were open, and the host's stack.
+    """
+
+    light: SpeedOfLight
+    sections: tuple[SectionView, ...]
+    rules: tuple[RuleView, ...]
+    occupancy: OccupancyView
+    stalls: StallView
+    session: tuple[SessionFact, ...]
+    ranges: tuple[RangeView, ...]
+    frames: tuple[FrameView, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class LaunchAnswer:
+    """What was asked for.
+
+    Attributes:
+        ask: The launch and the baseline.
+        view: Of the launch.
+        baseline: Speed of light and sections of the baseline, None without one.
+        comparison: Of baseline (first) and launch (second), None without one.
+        metrics: The table of all metrics.
+    """
+
+    ask: LaunchAsk
+    view: LaunchView
+    baseline: LaunchView | None
+    comparison: Comparison | None
+    metrics: ResultTable
+
+
+def open_report(path: Path, report: Callable[[int, int], None]) -> ReadReport:
+    """Reads a report or CSV, whatever its name is.
+
+    Args:
+        path: The file.
+        report: Gets the bytes that are read and their number; what it raises ends the reading.
+
+    Raises:
+        DashboardError: It cannot be read, or is something else.
+    """
+    from core.errors import DashboardError  # noqa: PLC0415
+    from core.files import describe_path  # noqa: PLC0415
+    from core.readers import reader_of  # noqa: PLC0415
+    from core.report_tables.index import ReportIndex  # noqa: PLC0415
+    from core.report_tables.registry import REPORT_ANALYSES  # noqa: PLC0415
+    from core.tables.ncu import Report  # noqa: PLC0415
+    from gui.reports.kernel_list import list_kernels  # noqa: PLC0415
+
+    description = describe_path(path)
+    # An empty file is refused by the reader of what its name promises.
+    reader = reader_of("ncu_report" if description.kind == "empty" else description.kind)
+    if reader is None or not reader.name.startswith("ncu"):
+        raise DashboardError(
+            f"{description.name} is no Nsight Compute report: {description.title}.",
+            "Open a file that ncu wrote with -o, or a table of ncu --csv.",
+        )
+    read = reader.load()(path, report)  # type: ignore[call-arg]
+    assert isinstance(read, Report)
+    tables = tuple((each.name, each.title) for each in REPORT_ANALYSES)
+    return ReadReport(read, list_kernels(read), ReportIndex(read), tables)
+
+
+def make_table(index: ReportIndex, name: str, rows: Int32) -> ResultTable:
+    """Makes one of the tables, of the launches that are chosen.
+
+    Raises:
+        KeyError: There is none of that name.
+    """
+    from core.report_tables.registry import find_report_analysis  # noqa: PLC0415
+
+    return find_report_analysis(name).summarize(index, rows)
+
+
+def judge(index: ReportIndex) -> tuple[Verdict, ...]:
+    """Judges every launch."""
+    from core.roofline.verdicts import verdict_of_launch  # noqa: PLC0415
+
+    report = index.report
+    return tuple(verdict_of_launch(report, row, points=index.points) for row in range(len(report.launches)))
+
+
+def describe(report: Report, ask: LaunchAsk, check: Callable[[], None]) -> LaunchAnswer:
+    """Makes all that is shown of a launch.
+
+    Args:
+        report: Its report.
+        ask: The launch and the baseline.
+        check: What it raises ends the work.
+    """
+    from gui.reports.metric_table import metric_table  # noqa: PLC0415
+
+    view = view_of(report, ask.row, check)
+    against = ask.baseline
+    if against is None:
+        return LaunchAnswer(
+            ask=ask, view=view, baseline=None, comparison=None, metrics=metric_table(report, ask.row, None)
+        )
+    from core.analyses.report_view.compare import compare  # noqa: PLC0415
+
+    before = view_of(against.report, against.row, check)
+    comparison = compare(against.report, against.row, report, ask.row)
+    return LaunchAnswer(
+        ask=ask,
+        view=view,
+        baseline=before,
+        comparison=comparison,
+        metrics=metric_table(report, ask.row, comparison),
+    )
+
+
+def view_of(report: Report, row: int, check: Callable[[], None]) -> LaunchView:
+    """Makes the parts of one launch."""
+    from core.analyses.report_view.occupancy import occupancy_view  # noqa: PLC0415
+    from core.analyses.report_view.rules import rule_views  # noqa: PLC0415
+    from core.analyses.report_view.sections import section_views  # noqa: PLC0415
+    from core.analyses.report_view.session import frame_views, range_views, session_view  # noqa: PLC0415
+    from core.analyses.report_view.speed_of_light import speed_of_light  # noqa: PLC0415
+    from core.analyses.report_view.stalls import stall_view  # noqa: PLC0415
+    from core.readers.ncu_report.details import read_instances  # noqa: PLC0415
+
+    def instances(metric_row: int) -> Instances:
+        check()
+        return read_instances(report, metric_row)
+
+    return LaunchView(
+        light=speed_of_light(report, row, instances),
+        sections=section_views(report, row, instances),
+        rules=rule_views(report, row),
+        occupancy=occupancy_view(report, row, instances),
+        stalls=stall_view(report, row, instances),
+        session=session_view(report),
+        ranges=range_views(report, row),
+        frames=frame_views(report, row),
+    )
