@@ -6,7 +6,8 @@ Fields are given by number, as the format has them: ``message({1: 7, 5: b"x"})``
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 NAMES = (
@@ -325,3 +326,75 @@ def full_report() -> bytes:
         block(results=[first], texts=NAMES, session=whole, process=process, rest=[b"unknown"]),
         block(results=[result(f5=None, f6=None, f7=None, f10=None, f11=None)], process=process),
     )
+
+
+Value = float | int | str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Launch:
+    """A launch of 1,000 ns on an H100 whose metrics are given by name; they may say otherwise.
+
+    Attributes:
+        values: None is a metric without a value.
+        instances: Keys and values of a metric; a key is a number or a text.
+        samples: The same, with moments as keys.
+        more: Fields of the result by number.
+    """
+
+    values: Mapping[str, Value] = field(default_factory=dict)
+    instances: Mapping[str, Mapping[int | str, Value]] = field(default_factory=dict)
+    samples: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
+    sections: Sequence[bytes] = ()
+    rules: Sequence[bytes] = ()
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+
+def launch_report(*launches: Launch, **parts: Any) -> bytes:
+    """Writes a report of launches; ``parts`` are further parts of its block."""
+    names = [
+        name for each in launches for part in (each.values, each.instances, each.samples) for name in part
+    ]
+    known = {name: place for place, name in enumerate(dict.fromkeys([*NAMES, *names]))}
+    results = [_launch(each, known) for each in launches]
+    return report(block(results=results, texts=list(known), **parts))
+
+
+def _launch(launch: Launch, known: Mapping[str, int]) -> bytes:
+    usual: dict[str, Value] = {NAMES[1]: 1_000, NAMES[4]: "NVIDIA H100 PCIe", NAMES[5]: 9, NAMES[6]: 0}
+    metrics = []
+    for name in dict.fromkeys([*usual, *launch.values, *launch.instances, *launch.samples]):
+        value = launch.values.get(name, usual.get(name))
+        pairs: dict[int | str, Value] = dict(launch.instances.get(name, {}))
+        pairs.update(launch.samples.get(name, {}).items())
+        parts = [instance(encoded(key), encoded(each)) for key, each in pairs.items()]
+        stored = None if value is None else encoded(value)
+        metrics.append(metric(known[name], stored, parts, kind=int(name in launch.samples)))
+    return result(metrics, launch.sections, launch.rules, **launch.more)
+
+
+def encoded(value: Value) -> bytes:
+    """Encodes a value as the kind that it is; None as one that holds nothing."""
+    if value is None:
+        return b""
+    if isinstance(value, str):
+        return text_value(value)
+    return integer(value) if isinstance(value, int) else double(value)
+
+
+def section_of(*items: bytes, **more: Any) -> bytes:
+    """Encodes a section with items in one body; ``more`` by ``f<number>``."""
+    fields: dict[int, Any] = {1: "Made", 2: "Made section", 5: [message({1: list(items), 2: "Body", 3: 1})]}
+    return message(fields | {int(key[1:]): value for key, value in more.items()})
+
+
+def item(number: int, fields: dict[int, Any], only: dict[int, int] | None = None) -> bytes:
+    """Encodes an item of a kind by its number; ``only`` is the filter of devices."""
+    return message({number: message(fields)} | ({200: message(dict(only))} if only else {}))
+
+
+def histogram() -> bytes:
+    """Encodes a section with the kinds of items that no report at hand has."""
+    bars = {1: "Spread", 5: [place("inst_executed", f4=1)]}
+    label = {1: "Old table"}
+    return section_of(item(3, bars), item(102, label), item(103, label), f1="Rare")
