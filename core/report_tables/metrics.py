@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from core.analyses.answer_columns import number_column, own_text_column, text_column
+from core.analyses.report_view.words import value_text
 from core.report_tables.index import NO_KERNELS, ReportIndex
 from core.tables.columns import NO_ROW
 from core.tables.ncu import MetricKind
 from core.tables.result import Column, ResultTable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from core.tables.columns import Float64, Int32, Int64
 
@@ -30,28 +32,15 @@ def list_metrics(index: ReportIndex, launches: Int32 | None = None) -> ResultTab
     chosen[index.rows(launches)] = True
     metric_rows = np.flatnonzero(chosen[report.metrics.launch_row])
     name_ids = report.metrics.name_id[metric_rows]
-    units = tuple(dict.fromkeys(report.metric_names.units))
-    places = {unit: place for place, unit in enumerate(units)}
-    unit_of_name = np.array(
-        [places[unit] if unit else NO_ROW for unit in report.metric_names.units], np.int32
-    )
-    launch, name, full_name = index.kernel_columns(report.metrics.launch_row[metric_rows])
+    all_units = report.metric_names.units
+    units = [all_units[name_id] for name_id in name_ids.tolist()]
     return ResultTable(
         name="metrics",
         title="Metrics",
         columns=(
-            launch,
-            name,
-            full_name,
+            *index.kernel_columns(report.metrics.launch_row[metric_rows]),
             text_column("metric", "Metric", "The vendor's name.", name_ids, report.metric_names.texts),
-            *value_columns(index, metric_rows),
-            text_column(
-                "unit",
-                "Unit",
-                "Of the value: base units.",
-                unit_of_name[name_ids] if len(name_ids) else name_ids,
-                units,
-            ),
+            *value_columns(index, metric_rows, units),
             number_column(
                 "instances",
                 "Instances",
@@ -66,20 +55,26 @@ def list_metrics(index: ReportIndex, launches: Int32 | None = None) -> ResultTab
 
 
 def value_columns(
-    index: ReportIndex, metric_rows: Int64, multipliers: Float64 | None = None
-) -> tuple[Column, Column]:
-    """Returns values as exact texts, and as numbers.
+    index: ReportIndex, metric_rows: Int64, units: Sequence[str], multipliers: Float64 | None = None
+) -> tuple[Column, ...]:
+    """Returns values as people read them, to the last digit, and as numbers, with their units.
 
     Args:
         index: The report.
         metric_rows: (n,) int64, rows of ``Report.metrics``, NO_ROW where there is none.
+        units: n texts, base units of the values.
         multipliers: (n,) float64, what numbers are to be multiplied with; None is 1.
     """
     numbers = _numbers(index, metric_rows, multipliers)
+    exact = list(_exact(index, metric_rows, numbers))
+    plain = numbers.tolist()
+    shown = [
+        None if text is None else text if math.isnan(number) else value_text(number, unit)
+        for text, number, unit in zip(exact, plain, units, strict=True)
+    ]
     return (
-        own_text_column(
-            "text", "Value", "To the last digit, in base units.", _exact(index, metric_rows, numbers)
-        ),
+        own_text_column("shown", "Value", "As people read it.", shown),
+        own_text_column("exact", "Exact value", "To the last digit, in the base unit.", exact, shown=False),
         number_column(
             "value",
             "Number",
@@ -87,6 +82,9 @@ def value_columns(
             "The same as a number; empty for a text, and where there is no value.",
             numbers,
             shown=False,
+        ),
+        own_text_column(
+            "unit", "Base unit", "Of the exact value.", (unit or None for unit in units), shown=False
         ),
     )
 

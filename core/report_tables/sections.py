@@ -55,7 +55,7 @@ def list_sections(index: ReportIndex, launches: Int32 | None = None) -> ResultTa
         np.int64,
     )
     multipliers = np.array([place.multiplier for place in places], np.float64)
-    text, value = value_columns(index, metric_rows, multipliers)
+    units = list(_units(index, metric_rows, places))
     return ResultTable(
         name="sections",
         title="Sections",
@@ -66,9 +66,7 @@ def list_sections(index: ReportIndex, launches: Int32 | None = None) -> ResultTa
             own_text_column(
                 "label", "Label", "What the value is called there.", (each.label for each in places)
             ),
-            text,
-            value,
-            own_text_column("unit", "Unit", "Of the value: base units.", _units(index, metric_rows, places)),
+            *value_columns(index, metric_rows, units, multipliers),
             own_text_column(
                 "metric", "Metric", "The vendor's name.", (each.metric for each in places), shown=False
             ),
@@ -134,11 +132,11 @@ def _with_suffixes(table: SuffixTable, capability: int | None) -> list[_Place]:
     ]
 
 
-def _units(index: ReportIndex, metric_rows: Int64, places: Sequence[_Place]) -> Iterator[str | None]:
+def _units(index: ReportIndex, metric_rows: Int64, places: Sequence[_Place]) -> Iterator[str]:
     """Yields the unit that a section gives to a value, else that of its metric."""
     name_ids, units = index.report.metrics.name_id, index.report.metric_names.units
     for row, place in zip(metric_rows.tolist(), places, strict=True):
-        yield place.unit or (None if row == NO_ROW else units[name_ids[row]] or None)
+        yield place.unit or ("" if row == NO_ROW else units[name_ids[row]])
 
 
 def _why_empty(index: ReportIndex) -> str:

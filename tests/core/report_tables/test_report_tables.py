@@ -221,19 +221,24 @@ def test_rules_are_listed_without_markup_and_silent_ones_counted(tmp_path: Path)
 
 
 def test_metrics_are_exact_and_have_their_units(tmp_path: Path) -> None:
-    values = {"a__bytes.sum": 2**63 + 1, "b__time_duration.sum": 0.1, "c__text": "=1+1", "d__none": None}
+    values = {"a__bytes.sum": 2**63 + 1, "b__time_duration.sum": 50000.1, "c__text": "=1+1", "d__none": None}
     found = table(counted(tmp_path, values), "metrics")
-    said = {row[0]: row[1:] for row in rows(found, "metric", "text", "value", "unit")}
-    assert said["a__bytes.sum"] == ("9223372036854775809", 2.0**63, "byte")
-    assert said["b__time_duration.sum"] == ("0.1", 0.1, "ns")
-    assert said["c__text"] == ("=1+1", None, None)
-    assert said["d__none"] == (None, None, None)
+    said = {row[0]: row[1:] for row in rows(found, "metric", "shown", "exact", "value", "unit")}
+    assert said["a__bytes.sum"][1:] == ("9223372036854775809", 2.0**63, "byte")
+    assert said["b__time_duration.sum"] == (
+        "50.00\N{NO-BREAK SPACE}\N{MICRO SIGN}s",
+        "50000.1",
+        50000.1,
+        "ns",
+    )
+    assert said["c__text"] == ("=1+1", "=1+1", None, None)
+    assert said["d__none"] == (None, None, None, None)
 
 
 def test_an_unknown_metric_keeps_the_unit_of_the_file(shared_cases: Path) -> None:
     """N19."""
     found = table(read_csv(shared_cases / "N19_split_bytes.csv"), "metrics")
-    said = {row[0]: row[1:] for row in rows(found, "metric", "text", "unit")}
+    said = {row[0]: row[1:] for row in rows(found, "metric", "exact", "unit")}
     assert said["brand__new_metric.avg"] == ("5", "widget")
 
 
@@ -244,7 +249,7 @@ def test_sections_show_the_places_of_their_device(tmp_path: Path) -> None:
     metrics = [*made.usual_metrics(), made.metric(10, made.integer(7)), made.metric(11, made.double(3.5))]
     path.write_bytes(made.report(made.block(results=[made.result(metrics, [made.section()])], texts=texts)))
     found = table(read_report(path), "sections")
-    assert rows(found, "section", "table", "label", "text", "unit", "metric") == [
+    assert rows(found, "section", "table", "label", "exact", "unit", "metric") == [
         ("GPU Speed Of Light Throughput", "Table", "New", "3.5", "thing", "a__new.sum"),
         ("GPU Speed Of Light Throughput", "Suffixes", "SM Average", "3.5", "cycle", "sm__cycles_active.avg"),
     ]
