@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gui.machine import Machine
     from gui.recent_work import RecentWork
     from gui.reports.open_reports import OpenReports
+    from gui.rooflines.sources import PointSources
     from gui.run_session import RunSession
     from gui.settings import Settings
     from gui.tasks import Tasks
@@ -41,6 +42,7 @@ class PageContext:
     recent: RecentWork
     traces: OpenTraces
     reports: OpenReports
+    points: PointSources
     navigate: Callable[[str], None]
     open_path: Callable[[Path], None]
     open_paths: Callable[[Sequence[Path]], None]

@@ -32,6 +32,7 @@ from gui.machine_words import devices_line
 from gui.pages import PAGES
 from gui.recent_work import RecentWork
 from gui.reports.open_reports import OpenReports
+from gui.rooflines.sources import PointSources
 from gui.run_session import RunSession
 from gui.run_words import job_line, job_state, problem_count, ranks_line
 from gui.shell.captures import CaptureNews
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from core.runs.store import RunFolder, RunStore
     from gui.pages.nsight import NsightPage
     from gui.pages.page import Page
+    from gui.pages.roofline import RooflinePage
     from gui.pages.trace import TracePage
     from gui.settings import Settings
     from gui.tasks import Tasks
@@ -109,6 +111,7 @@ class MainWindow(QMainWindow):
             recent=RecentWork(tasks, store, settings, self),
             traces=OpenTraces(settings, self),
             reports=OpenReports(settings, self),
+            points=PointSources(self),
             navigate=self.navigate,
             open_path=lambda path: self.opener.open([path]),
             open_paths=self.opener.open,
@@ -210,6 +213,10 @@ class MainWindow(QMainWindow):
     def nsight_page(self) -> NsightPage | None:
         """The Nsight page while it is shown."""
         return cast("NsightPage | None", self._shown_page("nsight"))
+
+    def roofline_page(self) -> RooflinePage | None:
+        """The Roofline page while it is shown."""
+        return cast("RooflinePage | None", self._shown_page("roofline"))
 
     def _shown_page(self, name: str) -> Page | None:
         # Only what is built has been loaded, and only its own class has this name.

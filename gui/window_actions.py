@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from gui.actions import ActionSpec
 from gui.nsight_actions import nsight_actions
 from gui.pages import PAGES
+from gui.roofline_actions import roofline_actions
 from gui.trace_actions import trace_actions
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ def window_actions(window: MainWindow, session: RunSession, machine: Machine) ->
         *_machine_actions(machine),
         *trace_actions(window.trace_page),
         *nsight_actions(window.nsight_page),
+        *roofline_actions(window.roofline_page),
         *_view_actions(window),
         *_help_actions(window),
     ]

@@ -110,16 +110,17 @@ def _where(points: PointTable, places: Places, level: Level) -> tuple[Column, ..
             "work_type",
             "Type",
             "Of most of its operations: it is held against the ceiling of this type.",
-            np.where(points.work_type == WorkType.NONE, NO_ROW, points.work_type).astype(np.int32),
+            np.where(points.work_type == WorkType.NONE, NO_ROW, points.work_type.astype(np.int32)),
             tuple(each.title for each in WorkType),
         ),
         Column(
             key="intensity_flop_per_byte",
-            title="Intensity",
-            unit="flop_per_byte",
-            help=f"Operations a byte of {title} traffic; of modelled ones at most, as bytes are the least.",
+            # Each with digits of its own: intensities span six decades.
+            title="FLOP/B",
+            unit="",
+            help=f"Intensity: operations a byte of {title}. Modelled ones are at most this.",
             values=_copy(places.intensity),
-            at_most=np.asarray(points.origin == PointOrigin.MODELLED),
+            at_most=np.asarray((points.origin == PointOrigin.MODELLED) & (points.flop > 0)),
         ),
         number_column("flop_per_s", "Rate", "flop_per_s", "Operations by time.", _copy(places.flop_per_s)),
         number_column(
@@ -146,7 +147,12 @@ def _when(points: PointTable) -> tuple[Column, ...]:
     return (
         number_column("sum_ns", "Sum", "ns", "Time of all its calls.", points.sum_ns.copy()),
         number_column(
-            "time_share_pct", "Time", "pct", "Its part of the time of all kernels listed.", np.asarray(share)
+            "time_share_pct",
+            "Time",
+            "pct",
+            "Its part of the time of all kernels listed.",
+            np.asarray(share),
+            shown=False,
         ),
         number_column("calls", "Calls", "count", "How often it ran.", _copy_whole(points.calls), shown=False),
     )

@@ -40,4 +40,5 @@ PAGES = (
     PageEntry("run", "Run", "activity", "RunPage"),
     PageEntry("trace", "Trace", "rows", "TracePage"),
     PageEntry("nsight", "Nsight", "cpu", "NsightPage"),
+    PageEntry("roofline", "Roofline", "chart-line-up", "RooflinePage"),
 )

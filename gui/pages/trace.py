@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from core.files import SAMPLE_TRACE, not_opened
 from gui.pages.page import Page
+from gui.rooflines.sources import PointSource
 from gui.traces.document import TraceDocument
 from gui.widgets.document_tabs import DocumentBar
 from gui.widgets.empty_state import EmptyState
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from core.analyses.slice_facts import SliceFacts
     from core.files import FileDescription
     from gui.context import PageContext
+    from gui.rooflines.sources import PointAsked
     from gui.traces.document import EventArguments
 
 
@@ -74,6 +76,7 @@ class TracePage(Page):
         traces = self.context.traces
         traces.changed.connect(self._show_list)
         traces.again.connect(self._read_again)
+        self.context.points.asked.connect(self._show_asked)
         self.tabs.currentChanged.connect(self._tab_chosen)
         self.context.session.snapshot_changed.connect(self._show_content)
         self.context.session.detached.connect(self._show_content)
@@ -185,6 +188,7 @@ class TracePage(Page):
 
     def _drop(self, path: Path) -> None:
         view = self._views.pop(path)
+        self.context.points.withdraw("trace", path)
         self._described.pop(path, None)
         view.document.close()
         self._stack.removeWidget(view)
@@ -217,6 +221,9 @@ class TracePage(Page):
             self.context.traces.remove(path, self._before)
             return
         if state == "open":
+            self.context.points.offer(
+                PointSource(page="trace", path=path, name=document.name, make=document.offered_points)
+            )
             self._show_tabs()
             if path == self.context.traces.shown:
                 self._before = path
@@ -285,6 +292,15 @@ class TracePage(Page):
         step = self.trace_inspector.step or (None if facts is None else facts.step)
         if step is not None and view is not None:
             view.show_part(step.start_ns, step.end_ns)
+
+    def _show_asked(self, asked: PointAsked) -> None:
+        """Selects the longest call of the kernel behind a point of the roofline."""
+        view = self._views.get(asked.path)
+        if asked.page == "trace" and view is not None:
+            self.context.traces.show(asked.path)
+            row = view.document.longest_kernel(asked.name)
+            if row is not None:
+                view.select_slice(row)
 
     def _select_slice(self, row: int) -> None:
         if self.view is not None:

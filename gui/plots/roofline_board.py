@@ -29,7 +29,7 @@ _Ceiling = TypeVar("_Ceiling", WorkCeiling, TrafficCeiling)
 MOST_TYPES: Final = 4
 """So many types of work have their ceilings drawn, those with the most time first."""
 
-_SAME: Final = 0.01
+_SAME: Final = 0.03
 """Two ceilings of one kind that differ by less would be one line."""
 
 _ORIGIN_WORDS: Final = {

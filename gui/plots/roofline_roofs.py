@@ -56,11 +56,11 @@ def roof_lines(content: RooflineContent, geometry: RooflineGeometry) -> list[Roo
 
 
 def ridge_lines(content: RooflineContent, geometry: RooflineGeometry) -> list[RidgeLine]:
-    """Returns the visible ridges, one a flat ceiling, the chosen ones first."""
+    """Returns the visible ridges, one a flat ceiling of a data sheet, the chosen ones first."""
     found = []
     plot = geometry.plot
     for roof in sorted(content.works, key=lambda roof: not roof.chosen):
-        ridge = content.ridge_of(roof)
+        ridge = None if roof.dashed else content.ridge_of(roof)
         if not ridge:
             continue
         x, top = geometry.x_of(math.log10(ridge)), geometry.y_of(math.log10(roof.flop_per_s))

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 NAMED_POINTS: Final = 6
 """So many of the longest visible points have their names beside them, where there is room."""
 
+LOOKED_AT: Final = 30
+"""Among so many of the longest; each name stands there once."""
+
 CALLED_OUT: Final = 4
 """So many points above their roofs are called out in words; all of them have a triangle."""
 
@@ -35,6 +38,7 @@ MOST_TRIANGLES: Final = 200
 ABOVE_WORDS: Final = "above its roof"
 TRIANGLE_PX: Final = 9.0
 _TRIANGLE_GAP_PX: Final = 5.0
+_RIDGE_GAP_PX: Final = 6.0
 _NAME_PX: Final = 190.0
 _MOST_MARKS: Final = 3_000
 """With more visible points than that, words lie over some in any case."""
@@ -103,8 +107,8 @@ class WordLayout:
         """At the foot of each ridge."""
         metrics, foot = self._fonts.plain, self._geometry.plot.bottom() - 3
         for ridge in ridges:
-            width = metrics.horizontalAdvance(ridge.text)
-            places = (ridge.x + 5, ridge.x - 5 - width)
+            width = metrics.horizontalAdvance(ridge.text) + _RIDGE_GAP_PX
+            places = (ridge.x + 5, ridge.x - width)
             box = self._free((Box(QPointF(x, foot), width, metrics.height()) for x in places), force=True)
             if box is not None:
                 self._words.labels.append(Label(ridge.text, box))
@@ -154,11 +158,13 @@ class WordLayout:
     def _name_longest(self, selected: int) -> None:
         """Names of the longest visible points, where there is room beside all marks."""
         metrics = self._fonts.plain
-        for point in self._placed.order[:NAMED_POINTS].tolist():
+        said = {"", self._cut(self._content.name_of(selected), metrics) if selected >= 0 else ""}
+        for point in self._placed.order[:LOOKED_AT].tolist():
             at = None if point == selected else self._visible(point)
             name = self._cut(self._content.name_of(point), metrics)
-            if at is None or not name:
+            if at is None or name in said or len(said) > NAMED_POINTS:
                 continue
+            said.add(name)
             radius = float(self._placed.radius[point])
             box = self._free(beside_point(at, radius, metrics.horizontalAdvance(name), metrics.height()))
             if box is not None:

@@ -214,8 +214,8 @@ def _filtered(  # noqa: PLR0913, PLR0917  (private, called once)
         measured=int((~is_modelled).sum()),
         modelled=int(is_modelled.sum()),
         work_types=tuple(WorkType(each) for each in np.unique(points.work_type).tolist() if each),
-        counted=_counted(points, places, rows),
-        modelled_words=_modelled_words(points, is_modelled),
+        counted=_counted(points, places, rows, is_modelled),
+        modelled_words=_modelled_words(points, is_modelled) if not is_modelled.all() else "",
         below_time_pct=time_below_pct(shown, places, ask.below_pct),
         notes=notes,
     )
@@ -225,16 +225,15 @@ def _files(sources: tuple[PointSource, ...], source_of: Int32) -> list[str]:
     return [sources[place].name for place in source_of.tolist()] if len(sources) > 1 else []
 
 
-def _counted(points: PointTable, places: Places, rows: Int32) -> str:
+def _counted(points: PointTable, places: Places, rows: Int32, is_modelled: Bool) -> str:
     drawn = int(places.placed.sum())
     time = np.maximum(points.sum_ns, 0)
     whole = int(time.sum())
-    share = (
-        f", {format_pct(float(time[rows[places.placed]].sum()) / whole * 100)} of kernel time"
-        if whole
-        else ""
-    )
-    return f"{format_count(drawn)} {'kernel' if drawn == 1 else 'kernels'}{share}"
+    words = f"{format_count(drawn)} {'kernel' if drawn == 1 else 'kernels'}"
+    if not whole:
+        return words
+    how = ", modelled: " if is_modelled.all() else ", "
+    return f"{words}{how}{format_pct(float(time[rows[places.placed]].sum()) / whole * 100)} of kernel time"
 
 
 def _modelled_words(points: PointTable, is_modelled: Bool) -> str:

@@ -9,19 +9,18 @@ import numpy as np
 from gui.rooflines.sources import OfferedPoints
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from core.analyses.index import TraceIndex
     from core.roofline.verdict import Verdict
     from core.tables.ncu import Report
+    from gui.tasks import Progress
 
 
-def points_of_report(report: Report, check: Callable[[], None]) -> OfferedPoints:
+def points_of_report(report: Report, progress: Progress) -> OfferedPoints:
     """Makes the points of a report; its devices have their data sheet and the clocks during profiling.
 
     Args:
         report: The report.
-        check: Raises when nobody waits any more.
+        progress: Of the task.
 
     Raises:
         DashboardError: The user's own file of peaks is not as it should be.
@@ -30,7 +29,7 @@ def points_of_report(report: Report, check: Callable[[], None]) -> OfferedPoints
     from core.roofline.measured import measured_points  # noqa: PLC0415
 
     points = measured_points(report)
-    check()
+    progress.check()
     device_row = report.launches.device_row
     rows = np.unique(device_row).tolist()
     ceilings = []
@@ -44,14 +43,14 @@ def points_of_report(report: Report, check: Callable[[], None]) -> OfferedPoints
         profiled = ceilings_of_report(report, longest)
         has_any = profiled.work or profiled.traffic
         ceilings.append(joined(sheet, profiled) if has_any else sheet)
-        check()
+        progress.check()
 
-    def judge(check: Callable[[], None]) -> tuple[Verdict | None, ...]:
+    def judge(progress: Progress) -> tuple[Verdict | None, ...]:
         from core.roofline.verdicts import verdict_of_launch  # noqa: PLC0415
 
         found = []
         for row in range(len(points)):
-            check()
+            progress.check()
             found.append(verdict_of_launch(report, row, points=points))
         return tuple(found)
 
@@ -63,12 +62,12 @@ def points_of_report(report: Report, check: Callable[[], None]) -> OfferedPoints
     )
 
 
-def points_of_trace(index: TraceIndex, check: Callable[[], None]) -> OfferedPoints:
+def points_of_trace(index: TraceIndex, progress: Progress) -> OfferedPoints:
     """Makes the modelled points of a trace; without a name of its device there are no ceilings.
 
     Args:
         index: The trace.
-        check: Raises when nobody waits any more.
+        progress: Of the task.
 
     Raises:
         DashboardError: The user's own file of peaks is not as it should be.
@@ -77,7 +76,7 @@ def points_of_trace(index: TraceIndex, check: Callable[[], None]) -> OfferedPoin
     from core.roofline.modelled import modelled_points  # noqa: PLC0415
 
     points = modelled_points(index)
-    check()
+    progress.check()
     # The first one stands for all: ranks of one job run on the same kind of device.
     device = next(iter(index.trace.facts.devices), None)
     ceilings = (
@@ -86,14 +85,14 @@ def points_of_trace(index: TraceIndex, check: Callable[[], None]) -> OfferedPoin
         else ceilings_of_device(device.name, memory_bytes=device.total_memory_bytes, sm_count=device.sm_count)
     )
 
-    def judge(check: Callable[[], None]) -> tuple[Verdict | None, ...]:
+    def judge(progress: Progress) -> tuple[Verdict | None, ...]:
         from core.roofline.verdict_kernels import TraceKernels  # noqa: PLC0415
         from core.roofline.verdicts import verdict_of_point  # noqa: PLC0415
 
         kernels = TraceKernels(index)
         found = []
         for row in range(len(points)):
-            check()
+            progress.check()
             found.append(verdict_of_point(points, row, ceilings, kernels))
         return tuple(found)
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from core.roofline.points import PointTable
     from core.roofline.verdict import Verdict
     from core.tables.columns import Int32
+    from gui.tasks import Progress
 
 OwnerPage = Literal["trace", "nsight"]
 
@@ -39,7 +40,7 @@ class OfferedPoints:
     points: PointTable
     ceilings: tuple[Ceilings, ...]
     device_of: Int32
-    judge: Callable[[Callable[[], None]], tuple[Verdict | None, ...]]
+    judge: Callable[[Progress], tuple[Verdict | None, ...]]
     note: str = ""
 
 
@@ -51,13 +52,13 @@ class PointSource:
         page: Who shows the document.
         path: Of the document; with ``page`` it names the source.
         name: For people.
-        make: Makes the points, in a worker; it is given what raises when nobody waits any more.
+        make: Makes the points, in a worker.
     """
 
     page: OwnerPage
     path: Path
     name: str
-    make: Callable[[Callable[[], None]], OfferedPoints]
+    make: Callable[[Progress], OfferedPoints]
 
 
 @dataclass(frozen=True, slots=True)

@@ -364,6 +364,13 @@ def search(trace: Trace, words: str, check: Callable[[], None]) -> Int32:
     return rows[order].astype(np.int32)
 
 
+def longest_named(trace: Trace, name: str) -> int | None:
+    """Returns the row of the longest device work of a name, None if there is none."""
+    rows = trace.device_work.slice_row
+    rows = rows[trace.slices.name_id[rows] == trace.strings.find(name)]
+    return int(rows[int(np.argmax(trace.slices.duration_ns[rows]))]) if len(rows) else None
+
+
 def short(name: str, *, is_work: bool) -> str:
     """Returns a name as lanes show it: of a kernel what tells it apart, on one line."""
     from core.analyses.kernel_names import short_name  # noqa: PLC0415

@@ -8,7 +8,7 @@ from the one that is wanted.
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 
 from PySide6.QtCore import QObject, Signal
@@ -27,9 +27,11 @@ if TYPE_CHECKING:
     from core.analyses.index import TraceIndex
     from core.analyses.slice_facts import SliceFacts
     from core.errors import DashboardError
+    from core.roofline.verdict import Verdict
     from core.tables.columns import Int32
     from core.tables.result import ResultTable
     from core.tables.trace import Trace
+    from gui.rooflines.sources import OfferedPoints
     from gui.tasks import Progress, Tasks
     from gui.traces.answers import Laid, Overview, PartFigures, ReadTrace
 
@@ -366,6 +368,23 @@ class TraceDocument(QObject):
             lambda progress: self._in_turn(progress, lambda: answers.overview_of(index)),
             done,
         )
+
+    def longest_kernel(self, name: str) -> int | None:
+        """Row of the longest call of a kernel, by its full name; None if there is none."""
+        return None if self.trace is None else answers.longest_named(self.trace, name)
+
+    def offered_points(self, progress: Progress) -> OfferedPoints:
+        """Makes its modelled points, for the Roofline page; in a worker, once it is open."""
+        from gui.rooflines.offers import points_of_trace  # noqa: PLC0415
+
+        index = self._index
+        assert index is not None
+        offered = self._in_turn(progress, lambda: points_of_trace(index, progress))
+
+        def judge(progress: Progress) -> tuple[Verdict | None, ...]:
+            return self._in_turn(progress, lambda: offered.judge(progress))
+
+        return replace(offered, judge=judge)
 
     def _in_turn(self, progress: Progress, work: Callable[[], T]) -> T:
         """Does one thing at a time with the index: two would both compute what the other has nearly done."""

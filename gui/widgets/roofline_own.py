@@ -1,0 +1,155 @@
+"""The field for figures of a device that no data sheet is known of: entered, never guessed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QPushButton, QWidget
+
+from core.errors import DashboardError
+from core.roofline.ceilings import CeilingOrigin, Ceilings, TrafficCeiling, WorkCeiling
+from core.roofline.points import WorkType
+from core.units import parse_float
+from gui.plain_text import visible_text
+from gui.rooflines.board import UNNAMED
+from gui.theme import set_kind
+from gui.widgets.elided_label import ElidedLabel
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gui.rooflines.board import Board
+
+ROW_PX: Final = 36
+_FIELD_PX: Final = 76
+_TERA: Final = 1e12
+_MOST_TERA: Final = 1e9
+SOURCE: Final = "entered here"
+
+
+class OwnFigures(QWidget):
+    """Peak of a type of work and bandwidth of memory.
+
+    Signals:
+        entered: ``Ceilings`` for the device that is shown, all that were entered for it.
+        failed: The ``DashboardError`` of what was typed.
+    """
+
+    entered = Signal(object)
+    failed = Signal(object)
+
+    def __init__(self) -> None:
+        super().__init__()
+        set_kind(self, kind="page-bar")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setFixedHeight(ROW_PX)
+        self._device = ""
+        self._before = Ceilings(device="")
+        self.words = ElidedLabel()
+        self.work_type = QComboBox()
+        set_kind(self.work_type, size="small")
+        self.work_type.setAccessibleName("Type of work of the peak")
+        for each in WorkType:
+            if each.title and each is not WorkType.OTHER_TENSOR:
+                self.work_type.addItem(each.title, each)
+        self.peak = _field("Peak in TFLOP/s, dense", "TFLOP/s")
+        self.bandwidth = _field("Bandwidth of the memory in TB/s", "TB/s")
+        self.use = QPushButton("Use these figures")
+        set_kind(self.use, size="small")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(12, 0, 12, 0)
+        row.setSpacing(8)
+        row.addWidget(self.words)
+        row.addStretch(1)
+        for widget in (self.work_type, self.peak, self.bandwidth, self.use):
+            row.addWidget(widget)
+        self.use.clicked.connect(lambda _=False: self._enter())
+        for field in (self.peak, self.bandwidth):
+            field.returnPressed.connect(self._enter)
+
+    def show_board(self, board: Board, own: Ceilings | None) -> None:
+        """Asks for the figures of the device that is shown."""
+        device = board.ask.device or ""
+        if device != self._device:
+            self.peak.clear()
+            self.bandwidth.clear()
+        self._device, self._before = device, own or Ceilings(device=device)
+        name = visible_text(device) or UNNAMED.lower()
+        self.words.set_full_text(f"No figures for {name}. {visible_text(board.ceilings.note)}")
+        wanted = board.work_types[0] if board.work_types else WorkType.FP32
+        if not self.peak.text():
+            self.work_type.setCurrentIndex(max(self.work_type.findData(wanted), 0))
+
+    def _enter(self) -> None:
+        try:
+            peak = _positive(self.peak.text(), "TFLOP/s")
+            bandwidth = _positive(self.bandwidth.text(), "TB/s")
+        except DashboardError as error:
+            self.failed.emit(error)
+            return
+        kind = WorkType(self.work_type.currentData())
+        others = tuple(each for each in self._before.work if each.work_type != kind)
+        work = (*others, _peak(kind, peak * _TERA))
+        traffic = (_bandwidth(bandwidth * _TERA),)
+        self.entered.emit(Ceilings(device=self._device, work=work, traffic=traffic))
+
+
+def own_as_json(own: Mapping[str, Ceilings]) -> dict[str, object]:
+    """What the settings keep of figures that were entered, by name of the device."""
+    return {
+        device: {
+            "work": {each.work_type.name: each.flop_per_s for each in ceilings.work},
+            "dram": ceilings.traffic[0].bytes_per_s if ceilings.traffic else None,
+        }
+        for device, ceilings in own.items()
+    }
+
+
+def own_from_json(stored: object) -> dict[str, Ceilings]:
+    """Reads what ``own_as_json`` gave; what makes no sense is left out."""
+    found: dict[str, Ceilings] = {}
+    for device, entry in stored.items() if isinstance(stored, dict) else ():
+        work = entry.get("work") if isinstance(entry, dict) else None
+        bandwidth = entry.get("dram") if isinstance(entry, dict) else None
+        if not isinstance(work, dict) or not isinstance(device, str):
+            continue
+        found[device] = Ceilings(
+            device=device,
+            work=tuple(
+                _peak(WorkType[name], rate)
+                for name, rate in work.items()
+                if name in WorkType.__members__ and _is_rate(rate)
+            ),
+            traffic=(_bandwidth(float(bandwidth)),) if bandwidth and _is_rate(bandwidth) else (),
+        )
+    return found
+
+
+def _peak(work_type: WorkType, flop_per_s: float) -> WorkCeiling:
+    return WorkCeiling(work_type=work_type, flop_per_s=flop_per_s, origin=CeilingOrigin.OWN, source=SOURCE)
+
+
+def _bandwidth(bytes_per_s: float) -> TrafficCeiling:
+    return TrafficCeiling(level="dram", bytes_per_s=bytes_per_s, origin=CeilingOrigin.OWN, source=SOURCE)
+
+
+def _is_rate(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < _TERA * _MOST_TERA
+
+
+def _positive(text: str, unit: str) -> float:
+    value = parse_float(text)
+    if not 0 < value < _MOST_TERA:
+        raise DashboardError(f"{text.strip()} {unit} is no peak.", f"Enter a number above 0, in {unit}.")
+    return value
+
+
+def _field(name: str, hint: str) -> QLineEdit:
+    field = QLineEdit()
+    field.setPlaceholderText(hint)
+    field.setAccessibleName(name)
+    field.setToolTip(name)
+    field.setFixedWidth(_FIELD_PX)
+    set_kind(field, size="small")
+    return field
