@@ -238,7 +238,8 @@ class DoubtStrip(QWidget):
         row.setContentsMargins(12, 0, 12, 0)
         row.setSpacing(6)
         row.addWidget(self._icon)
-        row.addWidget(self._text, 1)
+        row.addWidget(self._text)
+        row.addStretch(1)
         self.hide()
         theme.changed.connect(self._draw)
 

@@ -29,6 +29,7 @@ _PAD_PX: Final = 12
 _LEAST_LABEL_PX: Final = 90
 _MOST_TITLE_PX: Final = 96
 _LEAST_NUMBER_PX: Final = 54
+_DIFFERENCE_GAP_PX: Final = 10
 _LINE = Qt.AlignmentFlag.AlignVCenter
 _LEFT = int(_LINE | Qt.AlignmentFlag.AlignLeft)
 _RIGHT = int(_LINE | Qt.AlignmentFlag.AlignRight)
@@ -93,6 +94,10 @@ class GridTable(QWidget):
         theme = self._theme.theme
         self._font, self._small = theme.font(theme.px_table), theme.font(theme.px_small)
         self._metrics, self._small_metrics = QFontMetrics(self._font), QFontMetrics(self._small)
+        self._difference_px = tuple(
+            max((self._small_px(row[place]) for row in self.rows), default=0)
+            for place in range(len(self.columns))
+        )
         self._least = tuple(self._least_px(place) for place in range(len(self.columns)))
         self._lay_out()
         self.updateGeometry()
@@ -103,16 +108,20 @@ class GridTable(QWidget):
         title = self._small_metrics.horizontalAdvance(column.title)
         if column.is_label:
             return min(max([title, *texts]), _LEAST_LABEL_PX) + 2 * _PAD_PX
-        return max([min(title, _MOST_TITLE_PX), _LEAST_NUMBER_PX, *texts]) + 2 * _PAD_PX
+        number = max([_LEAST_NUMBER_PX, *texts]) + self._difference_px[place]
+        return max(min(title, _MOST_TITLE_PX), number) + 2 * _PAD_PX
 
     def _cell_px(self, cell: GridCell | None) -> int:
         if cell is None:
             return 0
         # An advance is rounded: a pixel less, and the last word is cut.
-        width = self._metrics.horizontalAdvance(cell.text) + 2
-        if cell.difference:
-            width += self._small_metrics.horizontalAdvance(cell.difference) + 8
-        return width
+        return self._metrics.horizontalAdvance(cell.text) + 2
+
+    def _small_px(self, cell: GridCell | None) -> int:
+        """Room for the difference behind a number, and for the gap between them."""
+        if cell is None or not cell.difference:
+            return 0
+        return self._small_metrics.horizontalAdvance(cell.difference) + _DIFFERENCE_GAP_PX
 
     def _lay_out(self) -> None:
         """Gives the room that numbers leave to the labels."""
@@ -174,27 +183,24 @@ class GridTable(QWidget):
 
     def _paint_row(self, painter: QPainter, theme: Theme, row: Sequence[GridCell | None], top: int) -> None:
         x = 0
-        for column, width, cell in zip(self.columns, self._widths, row, strict=True):
+        for place, (width, cell) in enumerate(zip(self._widths, row, strict=True)):
             if cell is not None:
-                self._paint_cell(
-                    painter, theme, cell, QRect(x + _PAD_PX, top, width - 2 * _PAD_PX, ROW_PX), column
-                )
+                box = QRect(x + _PAD_PX, top, width - 2 * _PAD_PX, ROW_PX)
+                self._paint_cell(painter, theme, cell, box, place)
             x += width
 
-    def _paint_cell(
-        self, painter: QPainter, theme: Theme, cell: GridCell, box: QRect, column: GridColumn
-    ) -> None:
-        room = box.width()
+    def _paint_cell(self, painter: QPainter, theme: Theme, cell: GridCell, box: QRect, place: int) -> None:
         if cell.difference:
             painter.setFont(self._small)
             painter.setPen(theme.color("text2"))
             painter.drawText(box, _RIGHT, cell.difference)
-            room -= self._small_metrics.horizontalAdvance(cell.difference) + 8
+        # Differences have a column of their own, so that numbers stand below each other.
+        room = box.width() - self._difference_px[place]
         painter.setFont(self._font)
         painter.setPen(theme.color("text2" if cell.is_missing else "text"))
         text = self._metrics.elidedText(cell.text, Qt.TextElideMode.ElideRight, room)
         inner = QRect(box.left(), box.top(), room, box.height())
-        painter.drawText(inner, _LEFT if column.is_label else _RIGHT, text)
+        painter.drawText(inner, _LEFT if self.columns[place].is_label else _RIGHT, text)
 
     def event(self, event: QEvent) -> bool:
         """Says what a cell is, and the whole of what was cut."""

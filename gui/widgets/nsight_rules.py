@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gui.widgets.nsight_parts import PartTools
 
 ICON_PX: Final = 16
-_GAIN_PX: Final = 88
+_GAIN_PX: Final = 108
 _LOOKS: Final[dict[Severity, tuple[str, str, str]]] = {
     "error": ("warning-octagon", "error", "Error"),
     "warning": ("warning", "warn", "Warning"),

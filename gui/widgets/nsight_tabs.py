@@ -8,13 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from core.analyses.report_view.parts import Cell, RooflinePart, RowPart, TableColumn, TablePart
 from core.units import NOT_MEASURED, format_count, format_number, format_pct
 from gui.plain_text import visible_text
 from gui.reports.part_tables import table_of
+from gui.theme import set_kind
 from gui.widgets.nsight_bars import BarRow, BarRows
 from gui.widgets.nsight_grid import GridCell, GridColumn, GridTable, WideArea
 from gui.widgets.nsight_parts import PartFrame, PartTools, grid_cell, note_label, part_widget, stacked
@@ -24,9 +25,18 @@ from gui.widgets.nsight_sections import Heading, MissingNote, ScrolledColumn, Se
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from core.analyses.report_view.facts import Breakdown, LoadBar, OccupancyLimit, StallBar
+    from core.analyses.report_view.facts import (
+        Breakdown,
+        LoadBar,
+        OccupancyLimit,
+        SpeedOfLight,
+        StallBar,
+    )
     from core.analyses.report_view.parts import Part, RooflinePoint, SectionView
     from gui.reports.answers import LaunchAnswer
+
+FIRST_PARTS: Final = 7
+"""So many parts of a bar are shown at first."""
 
 SHOWN_RULES: Final = 5
 """So many of them stand below the speed of light too."""
@@ -169,7 +179,7 @@ class LightTab(LaunchTab):
             tools.export.fill(
                 frame.menu, f"{tools.stem} speed of light", lambda: table_of(part, "speed_of_light"), bars
             )
-            widgets += [frame, _Pair(_breakdown(light.compute, tools), _breakdown(light.memory, tools))]
+            widgets += [frame, Breakdowns(light, tools)]
         else:
             widgets.append(MissingNote(light.note))
         rules = self.rule_rows(answer, tools, most=SHOWN_RULES)
@@ -203,28 +213,49 @@ def _bars_table(bars: Sequence[LoadBar]) -> TablePart:
     return TablePart(label="Speed of light", columns=columns, rows=rows)
 
 
-class _Pair(QWidget):
-    """Two widgets side by side, of one height."""
+class Breakdowns(QWidget):
+    """What the first two bars are made of, side by side: the largest parts, or all."""
 
-    def __init__(self, first: QWidget, second: QWidget) -> None:
+    def __init__(self, light: SpeedOfLight, tools: PartTools) -> None:
         super().__init__()
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
-        for widget in (first, second):
-            column = QVBoxLayout()
-            column.addWidget(widget)
-            column.addStretch(1)
-            row.addLayout(column, 1)
+        self._both = (light.compute, light.memory)
+        self._tools = tools
+        self._row = QHBoxLayout()
+        self._row.setContentsMargins(0, 0, 0, 0)
+        self._row.setSpacing(0)
+        self.more = QPushButton()
+        set_kind(self.more, kind="flat", size="small")
+        self.more.clicked.connect(lambda _=False: self.show_all(not self._is_whole))
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(2)
+        layout.addLayout(self._row)
+        layout.addWidget(self.more, 0, Qt.AlignmentFlag.AlignLeft)
+        self._longest = max(len(each.rows) for each in self._both)
+        self.more.setVisible(self._longest > FIRST_PARTS)
+        self.show_all(False)
+
+    def show_all(self, is_whole: bool) -> None:
+        """Shows all parts, or the largest ones."""
+        self._is_whole = is_whole
+        self.more.setText(f"The largest {FIRST_PARTS}" if is_whole else f"All {self._longest} parts")
+        while item := self._row.takeAt(0):
+            widget = item.widget()
+            if widget is not None:
+                widget.hide()
+                widget.deleteLater()
+        for each in self._both:
+            table = _breakdown(each, self._tools, None if is_whole else FIRST_PARTS)
+            self._row.addWidget(table, 1, Qt.AlignmentFlag.AlignTop)
 
 
-def _breakdown(breakdown: Breakdown, tools: PartTools) -> QWidget:
+def _breakdown(breakdown: Breakdown, tools: PartTools, most: int | None) -> QWidget:
     label = visible_text(breakdown.label)
     if not breakdown.rows:
         return stacked([Heading(tools.theme, label), MissingNote(breakdown.note)])
     columns = (GridColumn(title=label, is_label=True), GridColumn(title="% of peak"))
     rows = []
-    for each in breakdown.rows:
+    for each in breakdown.rows[:most]:
         cell = grid_cell(each.cell, tools.differences)
         number = each.cell.value
         text = f"{number:.1f}" if isinstance(number, int | float) else cell.text
