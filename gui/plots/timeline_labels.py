@@ -201,6 +201,11 @@ class LaneLabels:
         return shown.copy(), ends
 
 
+def load_compiled() -> None:
+    """Loads the compiled code of this module."""
+    _mix(np.zeros((1, 1), np.uint32), np.zeros(1, np.uint8), np.zeros((0, 7), np.int64))
+
+
 @compiled
 def _mix(pixels: Pixels, coverage: Uint8, places: Int64) -> None:
     """Mixes colours into a picture through masks.

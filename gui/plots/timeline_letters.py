@@ -90,6 +90,13 @@ class Letters:
         self._coverage = np.concatenate((self._coverage, pixels[:, :, 3].ravel()))
 
 
+def load_compiled() -> None:
+    """Loads the compiled code of this module."""
+    no_codes = np.frombuffer(b"", np.uint8)
+    numbers, coverage = np.zeros(1, np.int64), np.zeros(1, np.uint8)
+    _put_together(no_codes, np.zeros(0), 1.0, numbers, numbers, coverage, np.zeros((1, 1), np.uint8))
+
+
 @compiled
 def _put_together(  # noqa: PLR0913, PLR0917  (a compiled loop takes arrays, no objects)
     codes: Uint8, left: Float64, scale: float, first: Int64, line_px: Int64, coverage: Uint8, mask: Uint8

@@ -11,6 +11,7 @@ from core.launch import client
 from core.prepare import prepare_in_child
 from core.runs.manifest import ENDED
 from core.runs.store import RunFolder, summarize
+from gui.shell.ahead import load_ahead
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -72,9 +73,25 @@ class StartUp:
         self._context.tasks.start(
             title="Compiling the trace reader",
             work=work,
-            done=lambda _: None,
+            done=lambda _: self._load_ahead(),
             failed=self._show_error,
             key="prepare",
+            shown=False,
+        )
+
+    def _load_ahead(self) -> None:
+        """Loads the trace page's code, so that the first trace opens without a pause."""
+        theme = self._context.theme.theme
+
+        def work(progress: Progress) -> None:
+            load_ahead(theme, progress.check)
+
+        self._context.tasks.start(
+            title="Loading the trace page",
+            work=work,
+            done=lambda _: None,
+            failed=self._show_error,
+            key="ahead",
             shown=False,
         )
 

@@ -166,7 +166,13 @@ def _memory_curves(trace: Trace, group_of: dict[int, int]) -> tuple[CounterLane,
     memory = trace.memory
     known = (memory.allocated_bytes != MISSING) & (memory.device_type != MISSING)
     curves = []
-    for kind, device in np.unique(np.stack((memory.device_type, memory.device))[:, known], axis=1).T.tolist():
+    # One column at a time: NumPy sorts rows of two without letting the window go on meanwhile.
+    devices = [
+        (kind, device)
+        for kind in np.unique(memory.device_type[known]).tolist()
+        for device in np.unique(memory.device[known & (memory.device_type == kind)]).tolist()
+    ]
+    for kind, device in devices:
         rows = np.flatnonzero(known & (memory.device_type == kind) & (memory.device == device))
         rows = rows[np.argsort(memory.time_ns[rows], kind="stable")]
         value = memory.allocated_bytes[rows].astype(np.float64)
