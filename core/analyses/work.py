@@ -117,6 +117,7 @@ def summarize_work(index: TraceIndex, selection: Selection = WHOLE) -> ResultTab
             *_name_columns(index, work, sample),
             *_time_columns(times, repeated, shown, asked_ns),
             *_work_columns([totals.get(each) for each in shown.tolist()], times.sum_ns[shown]),
+            *_reason_columns(work, sample),
         ),
         notes=share_notes(work_share(index, selection)) if len(chosen) else (),
         empty="" if len(chosen) else why_no_kernels(index),
@@ -258,11 +259,11 @@ def _name_columns(index: TraceIndex, work: KernelWork, sample: Int64) -> tuple[C
         for text_id in trace.slices.name_id[trace.device_work.slice_row[work.place[sample]]].tolist()
     ]
     category = index.categories[work.place[sample]].astype(np.int32)
-    roles = [Role(each).title for each in work.role[sample].tolist()]
+    kind = "Kind of work, told from its name."
     return (
         own_text_column("name", "Kernel", "Short name; names that differ stay different.", short_names(full)),
         own_text_column("full_name", "Full name", "Name as it stands in the trace.", full, shown=False),
-        text_column("category", "Category", "Kind of work, told from its name.", category, CATEGORY_TITLES),
+        text_column("category", "Category", kind, category, CATEGORY_TITLES, shown=False),
         text_column(
             "op",
             "Operator",
@@ -270,15 +271,20 @@ def _name_columns(index: TraceIndex, work: KernelWork, sample: Int64) -> tuple[C
             operator_names(index)[sample].astype(np.int32),
             trace.strings,
         ),
+    )
+
+
+def _reason_columns(work: KernelWork, sample: Int64) -> tuple[Column, ...]:
+    role = work.role[sample]
+    reason = np.where(role == Role.APART, NO_ROW, work.reason_id[sample]).astype(np.int32)
+    return (
         own_text_column(
             "modelled",
             "Modelled",
             "Whether its work is known from shapes. A helper stands beside the kernel that has the work.",
-            roles,
+            [Role(each).title for each in role.tolist()],
         ),
-        text_column(
-            "reason", "Why not", "Why no work of its own is known.", work.reason_id[sample], work.reasons
-        ),
+        text_column("reason", "Why not", "Why no work of its own is known.", reason, work.reasons),
     )
 
 
@@ -299,7 +305,9 @@ def _time_columns(times: GroupTimes, repeated: Int64, shown: Int64, everything_n
             shown=False,
         ),
         number_column("sum_ns", "Sum", "ns", "Durations added up.", times.sum_ns[shown]),
-        number_column("share_pct", "Share of sum", "pct", "Of the summed time of all kernels.", share),
+        number_column(
+            "share_pct", "Share of sum", "pct", "Of the summed time of all kernels.", share, shown=False
+        ),
     )
 
 
@@ -311,17 +319,19 @@ def _work_columns(totals: list[Totals | None], sum_ns: Int64) -> tuple[Column, .
     traffic = np.where(moved == MISSING, np.nan, moved)
     worked = [None if each is None or not each.flop else each.arithmetic.value for each in totals]
     return (
-        number_column("flop", "FLOP", "flop", "Operations of all its calls, as the shapes need them.", flop),
+        number_column(
+            "flop", "Operations", "flop", "Operations of all its calls, as the shapes need them.", flop
+        ),
         number_column("moved_bytes", "Bytes", "bytes", "Inputs read and outputs written, once each.", moved),
         number_column(
-            "flop_per_s", "FLOP/s", "flop_per_s", "FLOP over the summed time.", operations / seconds
+            "flop_per_s", "Achieved", "flop_per_s", "FLOP over the summed time.", operations / seconds
         ),
-        number_column("bytes_per_s", "Bytes/s", "bytes_per_s", "Bytes over the time.", traffic / seconds),
+        number_column("bytes_per_s", "Traffic", "bytes_per_s", "Bytes over the time.", traffic / seconds),
         number_column(
             "flop_per_byte",
-            "FLOP a byte",
+            "Intensity",
             "flop_per_byte",
-            "An upper bound: the bytes are the least.",
+            "Operations a byte; an upper bound, as the bytes are the least.",
             operations / np.where(traffic > 0, traffic, np.nan),
         ),
         own_text_column("work_type", "Work", "What most of its operations are computed with.", worked),
