@@ -60,10 +60,6 @@ class Counters:
             found.flags.writeable = False
         return found
 
-    def has(self, name: str) -> bool:
-        """Tells whether a metric was measured of any of the launches."""
-        return not bool(np.all(np.isnan(self.number(name))))
-
     def first(self, *choices: tuple[float, str]) -> Float64:
         """Returns, launch by launch, the first metric that was measured, times its factor."""
         found = self.nothing()
