@@ -234,6 +234,15 @@ def _kernel_actions(shown: _Shown) -> list[ActionSpec]:
             words="add baseline compare difference",
         ),
         ActionSpec(
+            id="nsight.roofline",
+            text="Show this kernel on the roofline",
+            run=shown.on_page(lambda page: page.show_on_roofline()),
+            icon="chart-line-up",
+            menu=_MENU,
+            enabled=shown.no_kernel,
+            words="intensity ceilings",
+        ),
+        ActionSpec(
             id="nsight.no_baseline",
             text="Let go of the baseline",
             run=shown.on_page(lambda page: page.baselines.choose(None)),

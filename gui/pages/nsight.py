@@ -66,7 +66,7 @@ class NsightPage(Page):
         context.reports.again.connect(self._read_again)
         context.points.asked.connect(self._show_asked)
         self.tabs.currentChanged.connect(self._tab_chosen)
-        self.nsight_inspector.roofline_asked.connect(lambda: context.navigate(ROOFLINE))
+        self.nsight_inspector.roofline_asked.connect(self.show_on_roofline)
         self._show_list()
 
     # --- what the window asks
@@ -177,11 +177,11 @@ class NsightPage(Page):
             self.context.reports.remove(path, self._before)
             return
         if state == "open":
+            if path == self.context.reports.shown:
+                self._before = path
             self.context.points.offer(
                 PointSource(page="nsight", path=path, name=document.name, make=document.offered_points)
             )
-        if state == "open" and path == self.context.reports.shown:
-            self._before = path
         self._show_kernel()
         self.subtitle_changed.emit()
         self.context.actions.refresh()
@@ -208,7 +208,7 @@ class NsightPage(Page):
         view = self._views.get(asked.path)
         if asked.page == "nsight" and view is not None:
             self.context.reports.show(asked.path)
-            view.choose_row(asked.row)
+            view.show_kernel(asked.row)
 
     def _selection_changed(self, path: Path) -> None:
         if path == self.context.reports.shown:
@@ -230,3 +230,10 @@ class NsightPage(Page):
             verdict = document.verdicts[row] if document.verdicts else None
             category = document.kernels.categories[row]
             inspector.show_kernel(document.report, row, view.place_words, category, verdict)
+
+    def show_on_roofline(self) -> None:
+        """Shows the chosen kernel among all others, below what its device can do."""
+        view, shown = self.view, self.context.reports.shown
+        if view is not None and view.row is not None and shown is not None:
+            self.context.points.want("nsight", shown, view.row)
+            self.context.navigate(ROOFLINE)

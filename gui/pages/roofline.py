@@ -76,6 +76,7 @@ class RooflinePage(Page):
         self.roofline_inspector = RooflineInspector(context.theme)
         self._build()
         self._connect()
+        self._take_wanted()
         self._show_state()
 
     # --- parts
@@ -142,6 +143,7 @@ class RooflinePage(Page):
     def _connect(self) -> None:
         context, view, table = self.context, self.view, self.table
         context.points.changed.connect(self._sources_changed)
+        context.points.wanted_changed.connect(self._take_wanted)
         context.theme.changed.connect(self._draw)
         self.bar.changed.connect(self._choose)
         self.strip.below_changed.connect(self._choose_below)
@@ -379,6 +381,14 @@ class RooflinePage(Page):
             self._selected = (id(source), int(board.offered_row[row]))
         self._show_inspector()
         self.context.actions.refresh()
+
+    def _take_wanted(self) -> None:
+        """Selects the point that another page asked for, now or as soon as it is made."""
+        wanted = self.context.points.wanted
+        if wanted is not None:
+            self._selected = (id(wanted[0]), wanted[1])
+            if self.board is not None:
+                self._show_selected()
 
     def _show_selected(self) -> None:
         """Finds what was selected in a new board."""

@@ -84,13 +84,17 @@ class PointSources(QObject):
     Signals:
         changed: A source came or went.
         asked: ``PointAsked``; the page that owns the document does it.
+        wanted_changed: ``wanted`` is another; the Roofline page selects it.
     """
 
     changed = Signal()
     asked = Signal(object)
+    wanted_changed = Signal()
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
+        self.wanted: tuple[PointSource, int] | None = None
+        """The source and the row of its ``PointTable`` that were asked for last."""
         self._sources: dict[tuple[str, Path], PointSource] = {}
 
     @property
@@ -102,6 +106,12 @@ class PointSources(QObject):
         """Adds a source; one of the same page and path is replaced."""
         self._sources[source.page, source.path] = source
         self.changed.emit()
+
+    def want(self, page: OwnerPage, path: Path, row: int) -> None:
+        """Asks for the point of a document's kernel to be selected; ``row`` is that of its ``PointTable``."""
+        source = self._sources.get((page, path))
+        self.wanted = None if source is None else (source, row)
+        self.wanted_changed.emit()
 
     def withdraw(self, page: OwnerPage, path: Path) -> None:
         """Takes a source away, if there is one."""

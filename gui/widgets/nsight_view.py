@@ -275,6 +275,13 @@ class NsightView(QWidget):
             self.toggle_group(group.rows[0])
         self.list.choose_row(row)
 
+    def show_kernel(self, row: int) -> None:
+        """Shows a launch with its details, whatever was filtered."""
+        if self.list.place_of(row) < 0:
+            self.clear_filter()
+        self.show_form(0)
+        self.choose_row(row)
+
     def step_kernel(self, by: int) -> None:
         """Goes to the next kernel of the list, or with -1 to the one before."""
         self.list.step(by)

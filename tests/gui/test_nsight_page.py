@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
+from gui.rooflines.sources import PointAsked
 from gui.widgets.nsight_sections import MissingNote
 from gui.widgets.nsight_tabs import LaunchTab
 from tests.helpers.kernel_csv import write_kernel_csv
@@ -376,3 +377,22 @@ def test_the_inspector_judges_with_evidence(
     view.choose_row(1)
     assert inspector.pill.text == "Memory-bound"
     assert view.list.kernels.verdicts == ("Compute-bound", "Memory-bound", "Compute-bound")
+
+
+def test_a_kernel_is_shown_on_the_roofline_and_leads_back(
+    qtbot: QtBot, window: MainWindow, open_report: Callable[[Path], NsightView], tmp_path: Path
+) -> None:
+    path = write_kernel_csv(tmp_path / "k.csv", *KERNELS)
+    view = open_report(path)
+    assert [(source.page, source.path) for source in window.context.points.all] == [("nsight", path)]
+    view.choose_row(1)
+    window.context.actions.trigger("nsight.roofline")
+    assert window.page.NAME == "roofline"
+    qtbot.waitUntil(lambda: getattr(window.page, "selected_row", None) == 1, timeout=LIMIT_MS)
+    view.bar.field.setText("gemm")
+    window.navigate("nsight")
+    window.context.points.asked.emit(PointAsked("nsight", path, 1, "layer_norm"))
+    assert view.row == 1
+    assert view.bar.field.text() == ""
+    page_of(window).close_shown()
+    assert window.context.points.all == ()
