@@ -63,6 +63,8 @@ _TYPES: Final[dict[str, TensorType]] = {
 }
 _NEVER_SPARSE: Final = ("fp64", "int1")
 _FIRST_SPARSE: Final = 80
+_USUAL_TYPES: Final[tuple[TensorType, ...]] = ("fp16", "bf16", "tf32", "int8")
+"""What all tensor cores have done since Ampere; before, FP16 alone is usual."""
 _VOLTA: Final = (70, 72)
 _VOLTA_OPERATIONS: Final = 512
 _PIPE_INSTRUCTIONS: Final = ("sm__inst_executed_pipe_tensor", "smsp__inst_executed_pipe_tensor")
@@ -146,15 +148,27 @@ def tensor_work(counters: Counters) -> TensorWork:
     """Counts the operations of tensor cores as far as counters tell; opcodes come after it."""
     columns = [_counted(counters, data_type) for data_type in TENSOR_TYPES]
     flop = np.stack(columns, axis=1) if len(counters) else np.empty((0, len(TENSOR_TYPES)))
-    counted = ~np.all(np.isnan(flop), axis=1)
     instructions, active_pct = _instructions(counters), _active_pct(counters)
+    active = (instructions > 0) | (active_pct >= _MOVES_PCT)
+    idle = ~(instructions > 0) & ~(active_pct > 0) & ~(np.isnan(instructions) & np.isnan(active_pct))
     capability = counters.compute_capability
+    counted = ~np.all(np.isnan(flop), axis=1) & ~(active & _lacks_types(flop, capability))
     by_pipe = ~counted & np.isin(capability, _VOLTA) & ~np.isnan(instructions)
     fp16 = TENSOR_TYPES.index("fp16")
     flop[by_pipe, fp16] = instructions[by_pipe] * _VOLTA_OPERATIONS
-    active = (instructions > 0) | (active_pct >= _MOVES_PCT)
-    idle = ~(instructions > 0) & ~(active_pct > 0) & ~(np.isnan(instructions) & np.isnan(active_pct))
     return TensorWork(flop, counted | by_pipe, by_pipe, active, idle, instructions, active_pct)
+
+
+def _lacks_types(flop: Float64, capability: Float64) -> Bool:
+    """Tells where no work was counted, but not of every usual type: (n,) bool.
+
+    Who collects the counter of one type learns nothing of a kernel that works in another.
+    """
+    missing = np.isnan(flop)
+    first: Bool = missing[:, TENSOR_TYPES.index("fp16")]
+    usual: Bool = np.any(missing[:, [TENSOR_TYPES.index(kind) for kind in _USUAL_TYPES]], axis=1)
+    nothing: Bool = np.nansum(flop, axis=1) == 0
+    return nothing & (first | (usual & ~(capability < _FIRST_SPARSE)))
 
 
 def opcode_work(opcodes: Instances) -> Float64 | None:

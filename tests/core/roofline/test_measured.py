@@ -62,6 +62,8 @@ def test_a_launch_stands_with_the_type_of_most_work_or_says_why_not(
             "tensor FLOP unknown: the tensor pipe ran 4,194,304 instructions",
         ),
         (fp32(500) | DRAM | {PIPE_PCT: 31.25}, BUSY),
+        # The counter of another type than the kernel's says nothing of it.
+        (fp32(500) | DRAM | {PIPE_PCT: 31.25, TENSOR: 0}, BUSY),
         (
             fp32(500) | DRAM | {"kernel": "ampere_fp16_s16816gemm_fp16_128x128"},
             "tensor FLOP unknown: the name says tensor cores, and their work was not collected",
@@ -88,6 +90,14 @@ def test_instructions_by_opcode_make_an_estimate(tmp_path: Path) -> None:
     assert row_of(points, 0) == (WorkType.BF16_TENSOR, 40_960.0, "")
     assert row_of(points, 1) == row_of(points, 2) == (WorkType.FP32, 1000.0, "")
     assert points.origin.tolist() == [PointOrigin.ESTIMATED, PointOrigin.MEASURED, PointOrigin.MEASURED]
+
+
+def test_counters_of_every_usual_type_are_believed(tmp_path: Path) -> None:
+    """On A100 moves of registers keep the pipe busy, and all counters of operations say 0."""
+    types = ("src_fp16_dst_fp32", "src_bf16_dst_fp32", "src_tf32_dst_fp32", "src_int8")
+    counters = {f"sm__ops_path_tensor_{kind}.sum": 0 for kind in types}
+    points = measured_points(counted(tmp_path, fp32(500) | DRAM | counters | {PIPE_PCT: 2.1}, capability=80))
+    assert row_of(points) == (WorkType.FP32, 1000.0, "")
 
 
 def test_names_categories_and_rows_are_those_of_the_launches(tmp_path: Path) -> None:
