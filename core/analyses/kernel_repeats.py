@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from core.analyses.grouping import dense_ids, dense_pairs
-from core.tables.columns import NO_ROW
+from core.tables.columns import MISSING, NO_ROW
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -77,12 +77,14 @@ def _windows(unknown: Bool, track: Int32) -> tuple[Int64, Bool]:
 
 
 def _tokens(trace: Trace, place: Int32) -> Int64:
-    """Returns (kernels,) int64: equal where name, grid and block are."""
+    """Returns (kernels,) int64: equal where name, grid and block are; where there is no grid, to none."""
     work = trace.device_work
     token = dense_ids(trace.slices.name_id[work.slice_row[place]])[1]
     for column in (*work.grid[place].T, *work.block[place].T):
         token = dense_pairs(token, column)
-    return token
+    unlike = np.flatnonzero((work.grid[place] == MISSING).any(axis=1))
+    token[unlike] = len(token) + np.arange(len(unlike))
+    return dense_ids(token)[1]
 
 
 def _hashes(tokens: Int64, starts: Int64) -> NDArray[np.uint64]:

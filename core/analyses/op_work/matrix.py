@@ -112,6 +112,10 @@ def _scaled_mm(call: OpCall) -> Work:
     return Work(work.flop, work.moved_bytes + scales, work.arithmetic)
 
 
+# Source: native_functions.yaml (torch 2.13).
+_OFFSETS: Final = {"aten::_grouped_mm": 2, "aten::_scaled_grouped_mm": 4, "aten::_scaled_grouped_mm_v2": 8}
+
+
 def _grouped_mm(call: OpCall) -> Work:
     """``_grouped_mm(a, b, offs, bias, out_dtype)``: products of parts, as the ranks of the inputs say.
 
@@ -132,7 +136,7 @@ def _grouped_mm(call: OpCall) -> Work:
     )
     if ranks != (2, 2):
         return work
-    offsets = call.optional(4 if call.name == "aten::_scaled_grouped_mm" else 2)
+    offsets = call.optional(_OFFSETS[call.name])
     more = max(offsets.count - 1, 0) if offsets else 0
     written = more * left.shape[0] * right.shape[1] * left.element.size_bytes
     return Work(work.flop, work.moved_bytes + written, work.arithmetic)
@@ -215,8 +219,9 @@ MODELS: Final[dict[str, Callable[[OpCall], Work]]] = {
     "aten::baddbmm": _baddbmm,
     "aten::baddbmm_": _baddbmm,
     "aten::_scaled_mm": _scaled_mm,
-    "aten::_grouped_mm": _grouped_mm,
-    "aten::_scaled_grouped_mm": _grouped_mm,
+    # Its scales are lists, which are small beside the matrices; what it writes has a byte at the least.
+    "aten::_scaled_mm_v2": _mm,
+    **dict.fromkeys(_OFFSETS, _grouped_mm),
     "aten::linear": _linear,
     "aten::matmul": _matmul,
     "aten::mv": _mv,

@@ -34,6 +34,7 @@ ADD = "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor
 DGRAD = "sm80_xmma_dgrad_implicit_gemm_f32f32_tf32f32_f32_nhwckrsc_nhwc_tilesize128x128x16"
 WGRAD = "sm80_xmma_wgrad_implicit_gemm_indexed_tf32f32_tf32f32_f32_nhwckrsc_nhwc_tilesize128x64x32"
 MM = {"Input Dims": [[64, 32], [32, 16]], "Input type": ["float", "float"]}
+GRID = [8, 1, 1]
 MM_FLOP = 2 * 64 * 32 * 16
 SUM = {"Input Dims": [[8], [8], []], "Input type": ["float", "float", "Scalar"]}
 
@@ -55,7 +56,7 @@ class Made:
             number = len(self.events)
             launched = begin + len(names) + 10 * place
             self.events.append(call("cudaLaunchKernel", launched, 5, number))
-            self.events.append(kernel(name, launched + 5, duration, correlation=number))
+            self.events.append(kernel(name, launched + 5, duration, correlation=number, grid=GRID))
         self.at = begin + 10 * len(kernels) + 20
         return self
 
@@ -186,10 +187,16 @@ def layer(made: Made, mm: dict[str, Any] = MM) -> Made:
     return made.run([("aten::mm", mm)], (GEMM, 5)).run([("aten::add", SUM)], (ADD, 2))
 
 
-def lone(count: int, at: float) -> list[dict[str, Any]]:
+def lone(count: int, at: float, **arguments: Any) -> list[dict[str, Any]]:
     """Kernels of layers whose launches are not in the trace."""
     return [
-        kernel((GEMM, ADD)[place % 2], at + 10 * place, 5 - 3 * (place % 2), correlation=10_000 + place)
+        kernel(
+            (GEMM, ADD)[place % 2],
+            at + 10 * place,
+            5 - 3 * (place % 2),
+            correlation=10_000 + place,
+            **arguments,
+        )
         for place in range(count)
     ]
 
@@ -199,7 +206,7 @@ def test_a_sequence_without_operators_is_what_it_repeats(count: int, expected: i
     made = Made()
     for _ in range(IN_A_ROW):
         layer(made)
-    made.events += lone(count, made.at + 100)
+    made.events += lone(count, made.at + 100, grid=GRID)
     index = made.index()
     repeats = index.kernel_work.repeats
     assert not repeats[: 2 * IN_A_ROW].any()
@@ -211,12 +218,21 @@ def test_a_sequence_without_operators_is_what_it_repeats(count: int, expected: i
         assert share.pct == 100
 
 
+@pytest.mark.parametrize("arguments", [{}, {"grid": [9, 1, 1]}, {"grid": GRID, "block": [64, 1, 1]}])
+def test_a_sequence_with_other_grids_or_none_repeats_nothing(arguments: dict[str, Any]) -> None:
+    made = Made()
+    for _ in range(IN_A_ROW):
+        layer(made)
+    made.events += lone(IN_A_ROW, made.at + 100, **arguments)
+    assert not made.index().kernel_work.repeats.any()
+
+
 def test_a_sequence_that_was_recorded_with_different_work_repeats_nothing() -> None:
     made = Made()
     wide = {**MM, "Input Dims": [[64, 64], [64, 16]]}
     for place in range(4 * IN_A_ROW):
         layer(made, MM if place < 2 * IN_A_ROW else wide)
-    made.events += lone(IN_A_ROW, made.at + 100)
+    made.events += lone(IN_A_ROW, made.at + 100, grid=GRID)
     index = made.index()
     assert not index.kernel_work.repeats.any()
     assert found(index)[-1] == ("UNKNOWN", "", None, NO_OPERATOR)
