@@ -25,6 +25,7 @@ from core.report_tables.registry import REPORT_ANALYSES
 from core.roofline.ceilings import ceilings_of_report
 from core.tables.ncu import Report
 from tests.fuzz.checks import WrongError, require
+from tests.fuzz.view_checks import check_views
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,6 +68,7 @@ def check_report(path: Path) -> Report | None:
             require("\n" not in problem.message, f"{problem.code} in several lines")
         json.dumps(as_object(report), allow_nan=False, ensure_ascii=False).encode("utf-8")
         check_tables(report)
+        check_views(report)
         return report
 
 
