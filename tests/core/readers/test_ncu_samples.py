@@ -14,7 +14,8 @@ from core.cli import main
 from core.errors import DashboardError
 from core.readers.ncu_report.details import read_instances
 from core.readers.ncu_report.reader import read_report
-from core.roofline.measured import WORK_TYPES, measured_work
+from core.roofline.ceilings import above_roof, ceilings_of_device, ceilings_of_report
+from core.roofline.measured import WORK_TYPES, measured_points, measured_work
 from core.roofline.points import WorkType
 from core.tables.columns import NO_ROW
 from core.tables.ncu import Report
@@ -166,3 +167,16 @@ def test_points_stand_where_the_known_figures_say(name: str) -> None:
             assert flop / work.duration_ns[row] * 1e9 == pytest.approx(rate, rel=2e-5)
         if intensity is not None:
             assert work.intensity(row, WorkType.FP32) == pytest.approx(intensity, rel=2e-5)
+
+
+@pytest.mark.skipif(not expected(), reason="the handed reports are not on this machine")
+@pytest.mark.parametrize("name", expected())
+def test_no_point_lies_above_its_ceilings(name: str) -> None:
+    report = read_report(REPORTS / name)
+    points = measured_points(report)
+    for row in range(len(points)):
+        device = report.device_of(row)
+        assert device is not None
+        assert device.name is not None
+        assert above_roof(points, row, ceilings_of_report(report, row)) is None
+        assert above_roof(points, row, ceilings_of_device(device.name)) is None
