@@ -25,7 +25,7 @@ TRACE_TABLES = (
 )
 """Names of the analyses, for a help text: to ask the registry would cost every command half a second."""
 
-REPORT_TABLES = "kernels, groups, rules, roofline, sections, metrics"
+REPORT_TABLES = "kernels, groups, rules, roofline, sections, metrics, source"
 """The same of the tables of reports."""
 
 

@@ -14,6 +14,7 @@ from core.report_tables.metrics import list_metrics
 from core.report_tables.roofline import list_roofline
 from core.report_tables.rules import list_rules
 from core.report_tables.sections import list_sections
+from core.report_tables.source import list_source
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,6 +46,7 @@ REPORT_ANALYSES: Final[tuple[ReportAnalysis, ...]] = (
     ReportAnalysis("roofline", "Roofline", list_roofline),
     ReportAnalysis("sections", "Sections", list_sections),
     ReportAnalysis("metrics", "Metrics", list_metrics),
+    ReportAnalysis("source", "Source", list_source),
 )
 
 

@@ -153,8 +153,9 @@ def test_every_table_is_written_as_csv_and_as_json(
     assert main(["summary", str(path), "--table", name, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["name"], len(found["rows"])) == (name, len(rows))
-    assert list(found["columns"]) == list(rows[0])
-    assert len(rows) > 0
+    # The binary in this report is none, so that no line is known.
+    assert (len(rows) > 0) == (name != "source")
+    assert not rows or list(found["columns"]) == list(rows[0])
 
 
 def test_a_table_can_be_of_one_launch(path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -92,6 +92,11 @@ def stall_view(report: Report, launch_row: int, read_instances: InstanceReader) 
     )
 
 
+def reason_words(key: str) -> tuple[str, str]:
+    """Returns label and meaning of a reason, as metrics name it."""
+    return _REASONS.get(key, (key.replace("_", " ").capitalize(), ""))
+
+
 def _bar(key: str, cycles: float, share_pct: float, metric: str) -> StallBar:
-    label, text = _REASONS.get(key, (key.replace("_", " ").capitalize(), ""))
+    label, text = reason_words(key)
     return StallBar(key=key, label=label, cycles=cycles, share_pct=share_pct, metric=metric, help=text)

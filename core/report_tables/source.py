@@ -1,0 +1,190 @@
+"""Source lines of launches, with what was counted at their instructions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from core.analyses.answer_columns import number_column, own_text_column
+from core.analyses.report_source.hot_lines import HotLines, file_name, hot_lines
+from core.readers.ncu_report.details import read_source
+from core.readers.ncu_report.instances import LaunchInstances
+from core.report_tables.index import NO_KERNELS, ReportIndex
+from core.tables.columns import MISSING, NO_ROW
+from core.tables.result import Column, ResultTable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from core.tables.columns import Float64, Int32
+    from core.tables.ncu import Report, SourceFacts
+
+_COUNTS = (
+    ("executed", "Executed", "Instructions that warps executed."),
+    ("threads_executed", "Thread instructions", "Instructions by thread: the warps' with their threads."),
+    ("l2_sectors", "L2 sectors", "Sectors of 32 bytes of global memory that it asked L2 for."),
+    ("l2_sectors_ideal", "Ideal L2 sectors", "Sectors that would do if threads asked for neighbours."),
+    (
+        "shared_wavefronts",
+        "Shared wavefronts",
+        "Passes through shared memory; conflicts of banks add to them.",
+    ),
+    ("shared_wavefronts_ideal", "Ideal wavefronts", "Passes that would do without conflicts of banks."),
+)
+_HIDDEN = ("threads_executed", "l2_sectors_ideal", "shared_wavefronts_ideal")
+
+
+def list_source(index: ReportIndex, launches: Int32 | None = None) -> ResultTable:
+    """Lists the lines of each launch, those with most samples first; instructions without one come as one.
+
+    Args:
+        index: The report.
+        launches: (n,) int32, only these; None is all.
+    """
+    rows = index.rows(launches)
+    found = [(launch, lines_of(index.report, launch)) for launch in rows.tolist()]
+    of_row = np.array([launch for launch, lines in found for _ in range(len(lines))], np.int32)
+    parts = [lines for _, lines in found if len(lines)]
+    empty = NO_KERNELS if not found else _reasons(found)
+    return ResultTable(
+        name="source",
+        title="Source",
+        columns=(*index.kernel_columns(of_row), *_columns(parts)),
+        notes=tuple(_notes(found, parts)),
+        empty=empty,
+    )
+
+
+def source_lines(report: Report, launch_row: int) -> ResultTable:
+    """Lists the lines of one launch; ``empty`` says why there are none.
+
+    Args:
+        report: A report.
+        launch_row: Row of ``Report.launches``.
+    """
+    lines = lines_of(report, launch_row)
+    parts = [lines] if len(lines) else []
+    return ResultTable(
+        name="source_lines",
+        title="Source lines",
+        columns=_columns(parts),
+        notes=tuple(_notes([], parts)),
+        empty=lines.reason,
+    )
+
+
+def lines_of(report: Report, launch_row: int) -> HotLines:
+    """Sums what was counted at the instructions of a launch by source line."""
+
+    def stored(source: SourceFacts) -> tuple[bytes, Sequence[tuple[str, str]]]:
+        content = read_source(report, source)
+        return content.binary, content.files
+
+    return hot_lines(report, launch_row, LaunchInstances(report, launch_row), stored)
+
+
+def _columns(parts: Sequence[HotLines]) -> tuple[Column, ...]:
+    samples = _joined(parts, lambda lines: _count(lines, "samples"))
+    stalls = [lines.top_stall(row) for lines in parts for row in range(len(lines))]
+    stalled = [np.nan if stall is None else stall[1] for stall in stalls]
+    paths = [_path(lines, row) for lines in parts for row in range(len(lines))]
+    line = [number for lines in parts for number in lines.line.tolist()]
+    return (
+        own_text_column(
+            "file", "File", "Source file.", (None if path is None else file_name(path) for path in paths)
+        ),
+        number_column(
+            "line",
+            "Line",
+            "id",
+            "In the file; none for instructions that no line is known of.",
+            np.array([number if number else MISSING for number in line], np.int64),
+        ),
+        own_text_column(
+            "text",
+            "Text",
+            "The line, where its file was imported: ncu --import-source yes.",
+            (text for lines in parts for text in lines.texts),
+        ),
+        number_column("samples", "Samples", "count", "How often a warp was met at it.", samples),
+        number_column("share_pct", "Share", "pct", "Of all samples of the launch.", _shares(parts)),
+        own_text_column(
+            "top_stall",
+            "Top stall",
+            "Why most warps that were met at it waited.",
+            (None if stall is None else stall[0] for stall in stalls),
+        ),
+        number_column(
+            "top_stall_samples",
+            "Stalled",
+            "count",
+            "Samples with that reason.",
+            np.array(stalled, np.float64),
+        ),
+        number_column(
+            "not_issued_samples",
+            "Not issued",
+            "count",
+            "Samples in which no warp of the scheduler issued: these cost time.",
+            _joined(parts, lambda lines: lines.not_issued),
+            shown=False,
+        ),
+        *(
+            number_column(
+                key,
+                title,
+                "count",
+                explained,
+                _joined(parts, lambda lines, key=key: _count(lines, key)),  # type: ignore[misc]  # bound at once
+                shown=key not in _HIDDEN,
+            )
+            for key, title, explained in _COUNTS
+        ),
+        number_column(
+            "instructions",
+            "Instructions",
+            "count",
+            "Of the kernel's code that come from it and were met.",
+            np.array([count for lines in parts for count in lines.instructions.tolist()], np.int64),
+            shown=False,
+        ),
+        own_text_column("path", "Path", "Of the file, as built.", paths, shown=False),
+    )
+
+
+def _count(lines: HotLines, key: str) -> Float64 | None:
+    return lines.counts.get(key)
+
+
+def _joined(parts: Sequence[HotLines], column: Callable[[HotLines], Float64 | None]) -> Float64:
+    """Puts a column of all launches together, NaN where it was not collected."""
+    found = [np.full(len(lines), np.nan) if (values := column(lines)) is None else values for lines in parts]
+    return np.concatenate(found) if found else np.empty(0, np.float64)
+
+
+def _shares(parts: Sequence[HotLines]) -> Float64:
+    def share(lines: HotLines) -> Float64 | None:
+        samples = _count(lines, "samples")
+        whole = 0.0 if samples is None else float(samples.sum())
+        return 100.0 * samples / whole if samples is not None and whole > 0 else None
+
+    return _joined(parts, share)
+
+
+def _path(lines: HotLines, row: int) -> str | None:
+    file_id = int(lines.file_id[row])
+    return None if file_id == NO_ROW else lines.files[file_id]
+
+
+def _reasons(found: Sequence[tuple[int, HotLines]]) -> str:
+    return " ".join(dict.fromkeys(lines.reason for _, lines in found))
+
+
+def _notes(found: Sequence[tuple[int, HotLines]], parts: Sequence[HotLines]) -> Iterator[str]:
+    without = sum(not len(lines) for _, lines in found)
+    if parts and without:
+        words = "kernel has" if without == 1 else "kernels have"
+        yield f"{without:,} {words} no lines: {_reasons([each for each in found if not len(each[1])])}"
+    if parts and not any(text is not None for lines in parts for text in lines.texts):
+        yield "The report holds no source files: collect it with `ncu --import-source yes`."
