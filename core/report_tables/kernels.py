@@ -143,10 +143,6 @@ def _shapes(index: ReportIndex, rows: Int32) -> tuple[Column, ...]:
 
 def _figures(index: ReportIndex, rows: Int32) -> tuple[Column, ...]:
     counters = index.counters
-
-    def metric(name: str) -> Float64:
-        return counters.number(name)[rows]
-
     return (
         number_column(
             "duration_ns",
@@ -155,13 +151,15 @@ def _figures(index: ReportIndex, rows: Int32) -> tuple[Column, ...]:
             "On the device, at the clocks during profiling.",
             index.report.launches.duration_ns[rows],
         ),
-        number_column("sm_pct", "SM", "pct", "Throughput of the SMs, of their peak.", metric(SM_PCT)),
+        number_column(
+            "sm_pct", "SM", "pct", "Throughput of the SMs, of their peak.", counters.number(SM_PCT)[rows]
+        ),
         number_column(
             "memory_pct",
             "Memory",
             "pct",
             "Throughput of memory and caches, of their peak.",
-            metric(MEMORY_PCT),
+            counters.number(MEMORY_PCT)[rows],
         ),
         number_column(
             "dram_bytes_per_s",
@@ -170,30 +168,43 @@ def _figures(index: ReportIndex, rows: Int32) -> tuple[Column, ...]:
             "Read and written; where no rate was collected, from bytes and duration.",
             traffic(counters, "dram").per_s[rows],
         ),
-        number_column("registers", "Registers", "count", "Of a thread.", _whole(metric(REGISTERS))),
+        number_column(
+            "registers", "Registers", "count", "Of a thread.", _whole(counters.number(REGISTERS)[rows])
+        ),
         number_column(
             "shared_memory_bytes",
             "Shared memory",
             "bytes",
             "Of a block: static, dynamic and the driver's.",
-            metric(SHARED_MEMORY_BYTES),
+            counters.number(SHARED_MEMORY_BYTES)[rows],
         ),
+        *_occupancy(index, rows),
+    )
+
+
+def _occupancy(index: ReportIndex, rows: Int32) -> tuple[Column, ...]:
+    counters = index.counters
+    return (
         number_column(
             "theoretical_occupancy_pct",
             "Theoretical occupancy",
             "pct",
             "Warps that fit on an SM, of the most that it holds.",
-            metric(THEORETICAL_OCCUPANCY_PCT),
+            counters.number(THEORETICAL_OCCUPANCY_PCT)[rows],
         ),
         number_column(
             "achieved_occupancy_pct",
             "Achieved occupancy",
             "pct",
             "Warps that were active on average, of the most that an SM holds.",
-            metric(ACHIEVED_OCCUPANCY_PCT),
+            counters.number(ACHIEVED_OCCUPANCY_PCT)[rows],
         ),
         number_column(
-            "waves", "Waves", "", "How often the blocks fill all SMs; below 1 some stay empty.", metric(WAVES)
+            "waves",
+            "Waves",
+            "",
+            "How often the blocks fill all SMs; below 1 some stay empty.",
+            counters.number(WAVES)[rows],
         ),
     )
 

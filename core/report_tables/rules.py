@@ -8,10 +8,10 @@ import numpy as np
 
 from core.analyses.answer_columns import number_column, own_text_column
 from core.report_tables.index import ReportIndex
-from core.tables.result import ResultTable
+from core.tables.result import Column, ResultTable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from core.tables.columns import Int32
     from core.tables.ncu_rules import Rule, RuleMessage
@@ -35,64 +35,63 @@ def list_rules(index: ReportIndex, launches: Int32 | None = None) -> ResultTable
     silent = sum(len(index.report.rules[launch]) for launch in rows.tolist()) - len(
         {(each.launch, id(each.rule)) for each in found}
     )
-    of_row = np.array([each.launch for each in found], np.int32)
-    speedups = [each.rule.speedup_pct for each in found]
-    titles = {section.identifier: section.title for section in index.report.sections}
     return ResultTable(
         name="rules",
         title="Rules",
         columns=(
-            *index.kernel_columns(of_row),
-            own_text_column(
-                "rule", "Rule", "Identifier of the rule.", (each.rule.identifier for each in found)
-            ),
-            own_text_column(
-                "section",
-                "Section",
-                "That the rule belongs to.",
-                (titles.get(each.rule.section, each.rule.section) or None for each in found),
-            ),
-            own_text_column(
-                "kind",
-                "Kind",
-                "note, info, warning, error or optimization.",
-                (each.message.kind if each.message else None for each in found),
-            ),
-            own_text_column(
-                "title",
-                "Title",
-                "Of the message, else the rule's name.",
-                (((each.message.title if each.message else "") or each.rule.name) for each in found),
-            ),
-            number_column(
-                "speedup_pct",
-                "Estimated speedup",
-                "pct",
-                "What the tool expects at most, if the rule's whole advice is followed.",
-                np.array([np.nan if each is None else each for each in speedups], np.float64),
-            ),
-            own_text_column(
-                "speedup_scope",
-                "Scope",
-                "global: of the launch. local: of what the rule looks at.",
-                (each.rule.speedup_scope for each in found),
-            ),
-            own_text_column(
-                "text",
-                "Text",
-                "What the rule says.",
-                (each.message.text if each.message else None for each in found),
-            ),
-            own_text_column(
-                "links",
-                "Links",
-                "Web pages that the text names.",
-                (_links(each.message) or None for each in found),
-                shown=False,
-            ),
+            *index.kernel_columns(np.array([each.launch for each in found], np.int32)),
+            *_rule_columns(index, found),
+            *_message_columns(found),
         ),
         notes=(_silent_note(silent),) if silent else (),
         empty=_why_empty(index, rows),
+    )
+
+
+def _rule_columns(index: ReportIndex, found: Sequence[_Row]) -> tuple[Column, ...]:
+    titles = {section.identifier: section.title for section in index.report.sections}
+    sections = (titles.get(each.rule.section, each.rule.section) or None for each in found)
+    speedups = [each.rule.speedup_pct for each in found]
+    return (
+        own_text_column("rule", "Rule", "Identifier of the rule.", (each.rule.identifier for each in found)),
+        own_text_column("section", "Section", "That the rule belongs to.", sections),
+        number_column(
+            "speedup_pct",
+            "Estimated speedup",
+            "pct",
+            "What the tool expects at most, if the rule's whole advice is followed.",
+            np.array([np.nan if each is None else each for each in speedups], np.float64),
+        ),
+        own_text_column(
+            "speedup_scope",
+            "Scope",
+            "global: of the launch. local: of what the rule looks at.",
+            (each.rule.speedup_scope for each in found),
+        ),
+    )
+
+
+def _message_columns(found: Sequence[_Row]) -> tuple[Column, ...]:
+    messages = [each.message for each in found]
+    titles = [((each.message.title if each.message else "") or each.rule.name) for each in found]
+    return (
+        own_text_column(
+            "kind",
+            "Kind",
+            "note, info, warning, error or optimization.",
+            (each.kind if each else None for each in messages),
+        ),
+        own_text_column("title", "Title", "Of the message, else the rule's name.", titles),
+        own_text_column(
+            "text", "Text", "What the rule says.", (each.text if each else None for each in messages)
+        ),
+        own_text_column(
+            "links",
+            "Links",
+            "Web pages that the text names.",
+            (_links(each) or None for each in messages),
+            shown=False,
+        ),
     )
 
 
