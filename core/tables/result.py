@@ -75,8 +75,9 @@ class ResultTable:
         columns: All of one length.
         notes: What limits the answer, for people: "12 launches could not be linked to an operator".
         empty: What to say when there are no rows.
-        members: Row numbers of ``SliceTable`` that make up each row, all rows one after the other; None
-            if rows are not made of slices. ``member_ends`` (rows,) int64 says where each row's end.
+        members: Row numbers of ``SliceTable`` that make up each row, all rows one after the other, or of
+            ``LaunchTable`` if the table is of a report; None if rows are not made of such. ``member_ends``
+            (rows,) int64 says where each row's end.
         sorted_by: Key of the column that orders it; descending.
     """
 
@@ -113,7 +114,7 @@ class ResultTable:
         raise KeyError(key)
 
     def rows_of(self, row: int) -> Int32:
-        """Returns the slice rows that make up a row; empty if it is made of none."""
+        """Returns the slices or launches that make up a row; empty if it is made of none."""
         if self.members is None or self.member_ends is None:
             return np.empty(0, np.int32)
         start = int(self.member_ends[row - 1]) if row else 0
