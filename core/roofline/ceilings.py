@@ -169,14 +169,20 @@ def ceilings_of_device(
     found = find_device(device, memory_bytes=memory_bytes, sm_count=sm_count)
     if found is not None:
         return _of_sheet(device, found)
-    several = devices_named(device)
+    return Ceilings(device=device, note=_why_none(device, sm_count))
+
+
+def _why_none(name: str, sm_count: int | None) -> str:
+    """Returns why a name has no data sheet."""
+    several = devices_named(name)
+    if not several:
+        return "No data sheet is known for it: measure its ceilings, or enter figures of your own."
     if len(several) > 1:
-        names = ", ".join(each.name for each in several)
-        return Ceilings(device=device, note=f"Several products have this name: {names}.")
-    return Ceilings(
-        device=device,
-        note="No data sheet is known for it: measure its ceilings, or enter figures of your own.",
-    )
+        return f"Several products have this name: {', '.join(each.name for each in several)}."
+    counts = " or ".join(map(str, several[0].sm_counts))
+    if sm_count is not None and counts and sm_count not in several[0].sm_counts:
+        return f"The data sheet of this name is of a device with {counts} SMs, and this one has {sm_count}."
+    return "The data sheet of this name is of a device with another size of memory."
 
 
 def ceilings_of_report(report: Report, launch_row: int) -> Ceilings:

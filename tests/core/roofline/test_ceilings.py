@@ -122,6 +122,17 @@ def test_a_device_that_is_not_named_or_not_known_has_none_and_says_why() -> None
     assert not several.work
 
 
+def test_a_part_of_a_device_is_not_taken_for_the_whole() -> None:
+    """A slice of a GPU reports fewer SMs and less memory under the whole one's name."""
+    slice_of_it = ceilings_of_device("NVIDIA H100 PCIe", sm_count=14)
+    assert not slice_of_it.work
+    assert slice_of_it.note == (
+        "The data sheet of this name is of a device with 114 SMs, and this one has 14."
+    )
+    smaller = ceilings_of_device("NVIDIA H100 PCIe", memory_bytes=10 * 2**30, sm_count=114)
+    assert smaller.note == "The data sheet of this name is of a device with another size of memory."
+
+
 def test_own_figures_are_told_from_those_of_the_data_sheet(private_folders: Path) -> None:
     """An entry of the user replaces the bandwidth of an H100 PCIe, and nothing else."""
     text = '[[device]]\nname = "NVIDIA H100 PCIe"\n[[device.figures]]\ndocument = "mine"\ndate = "2026"\n'
