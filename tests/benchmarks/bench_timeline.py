@@ -23,6 +23,7 @@ import numpy as np
 from core.analyses.timeline_index import build_timeline
 from core.tables.columns import column_bytes
 from core.tables.timeline import GroupFacts, LaneFacts, TimelineIndex, TimelineSlices
+from gui.plots.timeline_ahead import load_drawing
 from gui.plots.timeline_content import CATEGORIES, SliceWords, TimelineContent
 from gui.plots.timeline_span import TimeSpan
 from gui.plots.timeline_view import TimelineView
@@ -100,7 +101,10 @@ def frames(index: TimelineIndex, height_px: int) -> dict[str, list[Frame]]:
 
     app = QApplication.instance() or QApplication([])
     assert isinstance(app, QApplication)
-    view = TimelineView(ThemeController(app, "dark").theme)
+    theme = ThemeController(app, "dark").theme
+    # As the window does before a trace is opened; compiling is no part of a frame.
+    load_drawing(theme)
+    view = TimelineView(theme)
     view.resize(1920, height_px)
     view.show()
     view.set_content(
