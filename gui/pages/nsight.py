@@ -227,9 +227,7 @@ class NsightPage(Page):
         elif row is None:
             inspector.show_nothing("No kernels in this file.")
         else:
-            verdict = document.verdicts[row] if document.verdicts else None
-            category = document.kernels.categories[row]
-            inspector.show_kernel(document.report, row, view.place_words, category, verdict)
+            inspector.show_kernel(document, row, view.place_words)
 
     def show_on_roofline(self) -> None:
         """Shows the chosen kernel among all others, below what its device can do."""

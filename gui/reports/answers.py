@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from gui.reports.baselines import Baseline
     from gui.reports.kernel_list import KernelList
 
+CLOCKS: Final = "Clocks"
+"""Label of the fact of a session that says how clocks were controlled."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ReadReport:
@@ -38,6 +41,8 @@ class ReadReport:
     index: ReportIndex
     tables: tuple[tuple[str, str], ...]
     """(name, title) of each table of all its kernels."""
+    clocks: str
+    """How clocks were controlled: "locked to base"; "" if the file does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +105,7 @@ def open_report(path: Path, report: Callable[[int, int], None]) -> ReadReport:
     Raises:
         DashboardError: It cannot be read, or is something else.
     """
+    from core.analyses.report_view.session import session_view  # noqa: PLC0415
     from core.errors import DashboardError  # noqa: PLC0415
     from core.files import describe_path  # noqa: PLC0415
     from core.readers import reader_of  # noqa: PLC0415
@@ -119,7 +125,8 @@ def open_report(path: Path, report: Callable[[int, int], None]) -> ReadReport:
     read = reader.load()(path, report)  # type: ignore[call-arg]
     assert isinstance(read, Report)
     tables = tuple((each.name, each.title) for each in REPORT_ANALYSES)
-    return ReadReport(read, list_kernels(read), ReportIndex(read), tables)
+    clocks = next((fact.value for fact in session_view(read) if fact.label == CLOCKS), "")
+    return ReadReport(read, list_kernels(read), ReportIndex(read), tables, clocks)
 
 
 def make_table(index: ReportIndex, name: str, rows: Int32) -> ResultTable:
@@ -178,11 +185,14 @@ def view_of(report: Report, row: int, check: Callable[[], None]) -> LaunchView:
     from core.analyses.report_view.session import frame_views, range_views, session_view  # noqa: PLC0415
     from core.analyses.report_view.speed_of_light import speed_of_light  # noqa: PLC0415
     from core.analyses.report_view.stalls import stall_view  # noqa: PLC0415
-    from core.readers.ncu_report.details import read_instances  # noqa: PLC0415
+    from core.readers.ncu_report.instances import LaunchInstances  # noqa: PLC0415
+
+    # The launch is decoded once for all of its metrics.
+    of_launch = LaunchInstances(report, row)
 
     def instances(metric_row: int) -> Instances:
         check()
-        return read_instances(report, metric_row)
+        return of_launch(metric_row)
 
     return LaunchView(
         light=speed_of_light(report, row, instances),

@@ -87,6 +87,8 @@ class ReportDocument(QObject):
         """One for each launch; () until they are known."""
         self.tables: tuple[tuple[str, str], ...] = ()
         """(name, title) of each table of all kernels."""
+        self.clocks = ""
+        """How clocks were controlled while profiling; "" if the file does not say."""
         self._tasks = tasks
         self._index: ReportIndex | None = None
         self._turn = threading.Lock()
@@ -131,7 +133,7 @@ class ReportDocument(QObject):
 
     def _opened(self, read: ReadReport) -> None:
         self.report, self.kernels = read.report, read.kernels
-        self._index, self.tables = read.index, read.tables
+        self._index, self.tables, self.clocks = read.index, read.tables, read.clocks
         self._end_of_reading("open")
         self._judge()
 

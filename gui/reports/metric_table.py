@@ -8,7 +8,8 @@ import numpy as np
 
 from core.analyses.answer_columns import number_column, own_text_column
 from core.analyses.report_view.metric_words import describe
-from core.analyses.report_view.words import value_text
+from core.report_tables.index import ReportIndex
+from core.report_tables.metrics import value_columns
 from core.tables.result import ResultTable
 from gui.reports.differences import Differences
 
@@ -26,36 +27,20 @@ def metric_table(report: Report, row: int, comparison: Comparison | None) -> Res
         row: The launch.
         comparison: Baseline (first) and this launch (second), None without a baseline.
     """
-    places = report.metrics.rows_of(row)
-    names = [report.metric_names.texts[report.metrics.name_id[place]] for place in places]
-    units = [report.metric_names.units[report.metrics.name_id[place]] for place in places]
-    values = [report.value_at(place) for place in places]
+    places = np.array(report.metrics.rows_of(row), np.int64)
+    ids = report.metrics.name_id[places].tolist()
+    names = [report.metric_names.texts[name_id] for name_id in ids]
+    units = [report.metric_names.units[name_id] for name_id in ids]
     columns = (
         own_text_column("name", "Metric", "The vendor's name.", names),
-        own_text_column(
-            "text",
-            "Value",
-            "Scaled, with its unit.",
-            [
-                None if value is None else value_text(value, unit)
-                for value, unit in zip(values, units, strict=True)
-            ],
-        ),
-        number_column(
-            "value",
-            "Exact",
-            "",
-            "In the base unit; empty for a text.",
-            report.metrics.number[places.start : places.stop].copy(),
-        ),
-        own_text_column("unit", "Unit", "Base unit of the exact value.", units),
+        *value_columns(ReportIndex(report), places, units),
         *_against(names, comparison),
         number_column(
             "instances",
             "Instances",
             "count",
             "Values by instruction, opcode or time beside its own.",
-            report.metrics.instances[places.start : places.stop].astype(np.int64),
+            report.metrics.instances[places].astype(np.int64),
             shown=False,
         ),
         own_text_column(

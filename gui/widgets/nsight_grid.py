@@ -54,10 +54,11 @@ class GridCell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GridColumn:
-    """One column; labels stand left and take the room, numbers right."""
+    """One column; labels stand left and take the room by their weights, numbers right."""
 
     title: str
     is_label: bool = False
+    weight: int = 1
 
 
 class GridTable(QWidget):
@@ -128,12 +129,14 @@ class GridTable(QWidget):
         room = self.width() - sum(self._least)
         labels = [place for place, column in enumerate(self.columns) if column.is_label]
         takers = labels or list(range(len(self.columns)))
+        whole = sum(self.columns[place].weight for place in takers)
         widths = list(self._least)
-        for number, place in enumerate(takers):
-            share = room // (len(takers) - number)
+        for place in takers:
+            share = room * self.columns[place].weight // whole
             if share > 0:
                 widths[place] += share
                 room -= share
+            whole -= self.columns[place].weight
         self._widths = tuple(widths)
 
     def sizeHint(self) -> QSize:  # noqa: N802

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QPaintEvent
 
     from core.roofline.verdict import Remedy, Verdict
-    from core.tables.ncu import Report
+    from gui.reports.document import ReportDocument
     from gui.theme import Theme, ThemeController
     from gui.widgets.evidence import EvidenceRow
 
@@ -153,28 +153,27 @@ class NsightInspector(QWidget):
         self._nothing.setText(words)
         self._show("nothing")
 
-    def show_kernel(
-        self, report: Report, row: int, place: str, category: str, verdict: Verdict | None
-    ) -> None:
+    def show_kernel(self, document: ReportDocument, row: int, place: str) -> None:
         """Shows a launch.
 
         Args:
-            report: Its report.
+            document: Its report, which has been read.
             row: The launch.
             place: "Kernel 3 of 9".
-            category: For the swatch.
-            verdict: None until it is known.
         """
-        self.head.show_words(place, category)
+        report, kernels = document.report, document.kernels
+        assert report is not None
+        assert kernels is not None
+        self.head.show_words(place, kernels.categories[row])
         self.name.set_text(report.strings[int(report.launches.name_id[row])] or "(no name)")
         self.launch.set_pairs(launch_pairs(report, row))
-        self.report.set_pairs(report_pairs(report, row))
+        self.report.set_pairs(report_pairs(report, row, document.clocks))
+        self._note.setVisible(document.clocks.startswith("locked"))
         shown = ["launch", "report"]
-        if verdict is not None:
+        if document.verdicts:
+            verdict = document.verdicts[row]
             self._show_verdict(verdict)
-            shown.append("verdict")
-            if verdict.remedies:
-                shown.append("do")
+            shown += ["verdict", "do"] if verdict.remedies else ["verdict"]
         if self._has_roofline:
             shown.append("roofline")
         self._show(*shown)

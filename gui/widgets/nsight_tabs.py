@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 
     from core.analyses.report_view.facts import (
         Breakdown,
+        FrameView,
         LoadBar,
         OccupancyLimit,
+        RangeView,
         SpeedOfLight,
         StallBar,
     )
@@ -390,38 +392,51 @@ class SessionTab(LaunchTab):
     def above(self, answer: LaunchAnswer, tools: PartTools) -> list[QWidget]:
         """Ranges and stack of the launch first, then the groups of facts."""
         view = answer.view
-        widgets: list[QWidget] = []
-        if view.ranges:
-            rows = [
-                [
-                    GridCell(text=("  " * (each.depth or 0)) + visible_text(each.name)),
-                    GridCell(text=visible_text(each.domain) or "default"),
-                    GridCell(text=NOT_MEASURED if each.thread_id is None else str(each.thread_id)),
-                ]
-                for each in view.ranges
-            ]
-            titles = (("NVTX range", True), ("Domain", True), ("Thread", False))
-            widgets += _titled("NVTX ranges at this launch", titles, rows, tools)
-        if view.frames:
-            rows = [
-                [
-                    GridCell(text=visible_text(each.symbol) or hex(each.address or 0)),
-                    GridCell(text=_file_words(each.file, each.line), tip=visible_text(each.file)),
-                    GridCell(text=visible_text(each.module)),
-                ]
-                for each in view.frames
-            ]
-            titles = (("Host stack, innermost first", True), ("File", True), ("Module", True))
-            widgets += _titled("Call stack of this launch", titles, rows, tools)
+        widgets = [*_ranges(view.ranges, tools), *_frames(view.frames, tools)]
         groups: dict[str, list[list[GridCell]]] = {}
         for fact in view.session:
             tip = "Private: gone from a report that is stripped of private data" if fact.is_private else ""
             label = GridCell(text=visible_text(fact.label), tip=tip)
-            value = GridCell(text=visible_text(fact.value), tip=visible_text(fact.value))
+            value = GridCell(text=visible_text(fact.value), tip=tip)
             groups.setdefault(fact.group, []).append([label, value])
+        columns = (GridColumn(title="", is_label=True), GridColumn(title="", is_label=True, weight=3))
         for group, lines in groups.items():
-            widgets += _titled(visible_text(group), (("", True), ("", True)), lines, tools)
+            widgets += _titled(visible_text(group), columns, lines, tools)
         return widgets or [MissingNote("The file says nothing of its session.")]
+
+
+def _ranges(ranges: Sequence[RangeView], tools: PartTools) -> list[QWidget]:
+    columns = (
+        GridColumn(title="Range", is_label=True, weight=3),
+        GridColumn(title="Domain", is_label=True),
+        GridColumn(title="Thread"),
+    )
+    rows = [
+        [
+            GridCell(text="  " * (each.depth or 0) + visible_text(each.name)),
+            GridCell(text=visible_text(each.domain) or "default"),
+            GridCell(text=NOT_MEASURED if each.thread_id is None else str(each.thread_id)),
+        ]
+        for each in ranges
+    ]
+    return _titled("NVTX ranges at this launch", columns, rows, tools) if rows else []
+
+
+def _frames(frames: Sequence[FrameView], tools: PartTools) -> list[QWidget]:
+    columns = (
+        GridColumn(title="Function, innermost first", is_label=True, weight=2),
+        GridColumn(title="File", is_label=True),
+        GridColumn(title="Module", is_label=True),
+    )
+    rows = [
+        [
+            GridCell(text=visible_text(each.symbol) or hex(each.address or 0)),
+            GridCell(text=_file_words(each.file, each.line), tip=visible_text(each.file)),
+            GridCell(text=visible_text(each.module)),
+        ]
+        for each in frames
+    ]
+    return _titled("Call stack of this launch", columns, rows, tools) if rows else []
 
 
 def _file_words(file: str, line: int | None) -> str:
@@ -430,9 +445,6 @@ def _file_words(file: str, line: int | None) -> str:
 
 
 def _titled(
-    title: str, columns: Sequence[tuple[str, bool]], rows: Sequence[Sequence[GridCell]], tools: PartTools
+    title: str, columns: Sequence[GridColumn], rows: Sequence[Sequence[GridCell]], tools: PartTools
 ) -> list[QWidget]:
-    grid = GridTable(
-        tools.theme, title, [GridColumn(title=name, is_label=is_label) for name, is_label in columns], rows
-    )
-    return [Heading(tools.theme, title), WideArea(grid)]
+    return [Heading(tools.theme, title), WideArea(GridTable(tools.theme, title, columns, rows))]

@@ -53,9 +53,7 @@ _FORMATS: Final[dict[str, Callable[[float], str]]] = {
     "flop_per_s": format_flop_per_s,
 }
 CLOCK: Final = "smsp__cycles_elapsed.avg.per_second"
-CLOCK_NOTE: Final = (
-    "ncu locks clocks to base unless told otherwise: compare percentages, not durations, with a trace."
-)
+CLOCK_NOTE: Final = "Locked clocks: compare percentages, not durations, with a trace."
 
 
 def launch_pairs(report: Report, row: int) -> Pairs:
@@ -82,8 +80,8 @@ def launch_pairs(report: Report, row: int) -> Pairs:
     return pairs
 
 
-def report_pairs(report: Report, row: int) -> Pairs:
-    """What the report is: its file, device, tool, clocks, metrics."""
+def report_pairs(report: Report, row: int, clocks: str) -> Pairs:
+    """What the report is: its file, device, tool, clocks, metrics; ``clocks`` "" if it does not say."""
     device = report.device_of(row)
     clock = report.metric(row, CLOCK)
     process = int(report.launches.process_row[row])
@@ -91,6 +89,7 @@ def report_pairs(report: Report, row: int) -> Pairs:
         ("File", visible_text(report.name), ""),
         ("Device", visible_text(device.name) if device and device.name else NOT_MEASURED, ""),
         ("Nsight Compute", version_words(report), ""),
+        ("Clocks", visible_text(clocks) or NOT_MEASURED, "Told from the command line" if clocks else ""),
         ("SM clock", value_text(clock, "Hz"), "While it was profiled"),
         ("Metrics", format_count(len(report.metrics.rows_of(row))), "That were asked for"),
     ]
