@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import tempfile
+import secrets
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -58,23 +58,31 @@ class TraceCache:
         except (OSError, UnicodeDecodeError):
             return None
 
-    def write_part(self, trace: Trace) -> Path:
-        """Writes a trace under a passing name; ``adopt`` makes an entry of it, or it is deleted in time.
+    def new_part(self) -> Path:
+        """Returns a passing name that nobody else has, for ``write_part``."""
+        return self.folder / f"{secrets.token_hex(8)}{_PART}"
+
+    def write_part(self, trace: Trace, part: Path | None = None) -> Path:
+        """Writes a trace under a passing name; ``adopt`` makes an entry of it, else ``forget_part`` ends it.
+
+        Args:
+            trace: What is written.
+            part: What ``new_part`` gave; a new one if None.
 
         Raises:
             OSError: It could not be written; nothing is left behind.
             DashboardError: The folder cannot be used.
         """
         ensure_private_folder(self.folder)
-        descriptor, temporary = tempfile.mkstemp(suffix=_PART, dir=self.folder)
+        part = part or self.new_part()
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 write_trace(trace, file)
         except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
+            forget_part(part)
             raise
-        return Path(temporary)
+        return part
 
     def adopt(
         self, part: Path, path: Path, note: Path, check: Callable[[], None] | None = None
@@ -93,14 +101,15 @@ class TraceCache:
         try:
             name = content_hash(path, check)
             if self.note(path) != note:
-                part.unlink()
                 return None
             entry = self.folder / f"{name}{_SUFFIX}"
             os.replace(part, entry)
             write_atomic(note, name.encode("ascii"))
+            self._shrink(entry)
         except OSError:
             return None
-        self._shrink(entry)
+        finally:
+            forget_part(part)
         return entry
 
     def note(self, path: Path) -> Path:
@@ -141,6 +150,12 @@ class TraceCache:
                 with contextlib.suppress(OSError):
                     found.unlink()
                     total_bytes -= size
+
+
+def forget_part(part: Path) -> None:
+    """Deletes what ``write_part`` wrote, if it is still there; a map of it stays whole."""
+    with contextlib.suppress(OSError):
+        part.unlink()
 
 
 def content_hash(path: Path, check: Callable[[], None] | None = None) -> str:

@@ -11,6 +11,7 @@ import os
 import select
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -18,7 +19,7 @@ import msgspec
 
 from core.errors import DashboardError
 from core.files import MAIN, printable
-from core.readers.cache import TraceCache
+from core.readers.cache import TraceCache, forget_part
 from core.readers.torch_trace.reader import read_trace
 from core.tables.store import open_trace
 
@@ -39,16 +40,22 @@ class _Line(msgspec.Struct, omit_defaults=True):
 
     read_bytes: int | None = None
     total_bytes: int | None = None
-    stored: str | None = None
+    stored: bool = False
     message: str | None = None
     hint: str = ""
 
 
 class Opened(NamedTuple):
-    """A trace, and what makes the next opening of its file quick: to be called when there is time, or not."""
+    """A trace, and what makes the next opening of its file quick: to be called when there is time, or not.
+
+    Attributes:
+        trace: What was read.
+        keep: Gets what is called now and then meanwhile, and ends it with what that raises. None if the
+            file is known or small.
+    """
 
     trace: Trace
-    keep: Callable[[], None] | None = None
+    keep: Callable[[Callable[[], None]], None] | None = None
 
 
 def open_trace_file(
@@ -86,17 +93,20 @@ def open_trace_file(
 
 
 def _read_in_child(path: Path, progress: Callable[[int, int], None], cache: TraceCache) -> Opened:
-    note = cache.note(path)
+    note, part = cache.note(path), cache.new_part()
     child = subprocess.Popen(
-        [sys.executable, os.fspath(MAIN), COMMAND, os.fspath(path), os.fspath(cache.folder)],
+        [sys.executable, os.fspath(MAIN), COMMAND, os.fspath(path), os.fspath(part)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     )
     try:
         answer = _follow(child, progress)
+        trace = open_trace(part) if answer is not None and answer.stored else None
     except BaseException:
         child.kill()
+        child.wait()
+        forget_part(part)
         raise
     finally:
         child.wait()
@@ -104,15 +114,16 @@ def _read_in_child(path: Path, progress: Callable[[int, int], None], cache: Trac
             child.stdout.close()
     if answer is not None and answer.message is not None:
         raise DashboardError(answer.message, answer.hint)
-    part = Path(answer.stored) if answer is not None and answer.stored is not None else None
-    trace = open_trace(part) if part is not None else None
-    if part is None or trace is None:
+    if trace is None:
         # It died, or the cache folder cannot be used: read here, slower to answer but with the same result.
+        forget_part(part)
         return Opened(read_trace(path, progress))
 
-    def keep() -> None:
-        cache.adopt(part, path, note)
+    def keep(check: Callable[[], None]) -> None:
+        cache.adopt(part, path, note, check)
 
+    # Nobody need keep it: what the child stored goes with the last way to do so, at the latest at the end.
+    weakref.finalize(keep, forget_part, part)
     return Opened(trace, keep)
 
 
@@ -137,8 +148,8 @@ def _follow(child: subprocess.Popen[bytes], progress: Callable[[int, int], None]
         progress(read_bytes, total_bytes)
 
 
-def run_child(path_text: str, cache_folder: str) -> None:
-    """Reads a trace and stores it; the work of the hidden command."""
+def run_child(path_text: str, part_text: str) -> None:
+    """Reads a trace and stores it under the name that the parent chose; the work of the hidden command."""
     out = os.dup(1)
     # Whatever a library prints must not stand between the lines of the answer.
     os.dup2(2, 1)
@@ -154,14 +165,14 @@ def run_child(path_text: str, cache_folder: str) -> None:
             reported = read_bytes
             say(_Line(read_bytes=read_bytes, total_bytes=total_bytes))
 
-    path, cache = Path(path_text), TraceCache(Path(cache_folder))
+    path, part = Path(path_text), Path(part_text)
     try:
         trace = read_trace(path, report)
     except DashboardError as error:
         say(_Line(message=error.message, hint=error.hint))
         return
     try:
-        part = cache.write_part(trace)
+        TraceCache(part.parent).write_part(trace, part)
     except (OSError, DashboardError):
         return
-    say(_Line(stored=os.fspath(part)))
+    say(_Line(stored=True))

@@ -117,7 +117,7 @@ class ReadTrace:
 
     index: TraceIndex
     tables: tuple[tuple[str, str], ...]
-    keeps: tuple[Callable[[], None], ...]
+    keeps: tuple[Callable[[Callable[[], None]], None], ...]
     files: tuple[Path, ...]
     slice_ends: Int64
 

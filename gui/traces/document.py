@@ -331,7 +331,7 @@ class TraceDocument(QObject):
 
     # --- what is made after the first table
 
-    def _build_timeline(self, keeps: tuple[Callable[[], None], ...]) -> None:
+    def _build_timeline(self, keeps: tuple[Callable[[Callable[[], None]], None], ...]) -> None:
         index = self._index
         assert index is not None
 
@@ -345,14 +345,13 @@ class TraceDocument(QObject):
 
         self._start("timeline", f"Laying out {self.name}", work, done)
 
-    def _judge(self, keeps: tuple[Callable[[], None], ...]) -> None:
+    def _judge(self, keeps: tuple[Callable[[Callable[[], None]], None], ...]) -> None:
         index = self._index
         assert index is not None
 
         def keep_all(progress: Progress) -> None:
             for keep in keeps:
-                progress.check()
-                keep()
+                keep(progress.check)
 
         def done(overview: Overview) -> None:
             self.overview = overview

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -157,7 +158,7 @@ def test_a_child_reads_and_the_next_time_nobody_has_to(tmp_path: Path) -> None:
     opened = open_trace_file(path, quiet, cache)
     assert same(opened.trace, read_trace(path))
     assert opened.keep is not None
-    opened.keep()
+    opened.keep(lambda: None)
     assert open_trace_file(path, quiet, cache).keep is None
     assert sorted(entry.suffix for entry in cache.folder.iterdir()) == [".known", ".trace"]
 
@@ -183,6 +184,55 @@ def test_a_cancelled_child_is_gone(tmp_path: Path) -> None:
         open_trace_file(path, cancel, TraceCache(tmp_path / "cache"))
     assert started
     assert psutil.Process().children() == []
+
+
+@pytest.mark.usefixtures("always_a_child")
+def test_a_child_that_is_cancelled_when_it_has_stored_leaves_nothing(tmp_path: Path) -> None:
+    path, cache = write_file(tmp_path / "a.json"), TraceCache(tmp_path / "cache")
+
+    def cancel(done: int, of: int) -> None:
+        if cache.folder.is_dir() and any(cache.folder.iterdir()):
+            raise KeyError
+
+    # The child may have ended before it was looked at: then nobody was cancelled.
+    with contextlib.suppress(KeyError):
+        open_trace_file(path, cancel, cache)
+    assert list(cache.folder.iterdir()) == []
+
+
+@pytest.mark.usefixtures("always_a_child")
+def test_what_nobody_keeps_is_deleted_and_can_be_read_as_long_as_it_is_open(tmp_path: Path) -> None:
+    path, cache = write_file(tmp_path / "a.json"), TraceCache(tmp_path / "cache")
+    opened = open_trace_file(path, quiet, cache)
+    assert [entry.suffix for entry in cache.folder.iterdir()] == [".part"]
+    trace = opened.trace
+    del opened
+    assert list(cache.folder.iterdir()) == []
+    assert same(trace, read_trace(path))
+
+
+@pytest.mark.usefixtures("always_a_child")
+def test_keeping_that_is_cancelled_leaves_nothing(tmp_path: Path) -> None:
+    path, cache = write_file(tmp_path / "a.json"), TraceCache(tmp_path / "cache")
+    opened = open_trace_file(path, quiet, cache)
+    assert opened.keep is not None
+
+    def cancel() -> None:
+        raise KeyError
+
+    with pytest.raises(KeyError):
+        opened.keep(cancel)
+    assert list(cache.folder.iterdir()) == []
+
+
+@pytest.mark.usefixtures("always_a_child")
+def test_a_file_that_is_gone_when_it_is_to_be_kept_leaves_nothing(tmp_path: Path) -> None:
+    path, cache = write_file(tmp_path / "a.json"), TraceCache(tmp_path / "cache")
+    opened = open_trace_file(path, quiet, cache)
+    path.unlink()
+    assert opened.keep is not None
+    opened.keep(lambda: None)
+    assert list(cache.folder.iterdir()) == []
 
 
 def test_a_folder_gives_its_traces_and_nothing_else(tmp_path: Path) -> None:
