@@ -124,7 +124,7 @@ def put(path: Path, folder: Path) -> Found:
     """Reads and keeps it in the cache; prepares ``cached``."""
     opened = open_trace_file(path, lambda *_: None, TraceCache(folder))
     if opened.keep is not None:
-        opened.keep()
+        opened.keep(lambda: None)
     return kernel_table(opened.trace)
 
 
