@@ -11,6 +11,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _BASIC: Final = frozenset({"SpeedOfLight", "LaunchStats", "Occupancy", "WorkloadDistribution"})
+_FULL: Final = (
+    "MemoryWorkloadAnalysis",
+    "ComputeWorkloadAnalysis",
+    "SchedulerStats",
+    "WarpStateStats",
+    "InstructionStats",
+    "SourceCounters",
+    "PmSampling",
+    "Nvlink",
+    "NumaAffinity",
+)
 _ROOFLINE: Final = "Roofline"
 
 
@@ -29,7 +40,7 @@ def _option(identifier: str, sets: tuple[str, ...]) -> str:
         return "--set roofline"
     if identifier in _BASIC:
         return "--set basic"
-    if "full" in sets:
+    if "full" in sets or (not sets and identifier.startswith(_FULL)):
         return "--set full"
     named = next((name for name in sets if name), "")
     if named:

@@ -61,7 +61,6 @@ _REASONS: Final = {
     "tmem": ("Tensor memory", "Waiting for tensor memory."),
 }
 _SECTION: Final = "WarpStateStats"
-_SETS: Final = ("full",)
 
 
 def stall_view(report: Report, launch_row: int, read_instances: InstanceReader) -> StallView:
@@ -81,7 +80,7 @@ def stall_view(report: Report, launch_row: int, read_instances: InstanceReader) 
             cycles.setdefault(found[1], (value, name))
     total = sum(value for value, _ in cycles.values())
     if not cycles:
-        return StallView(bars=(), cycles_per_issue=None, note=how_to_collect(_SECTION, _SETS))
+        return StallView(bars=(), cycles_per_issue=None, note=how_to_collect(_SECTION))
     bars = [
         _bar(key, value, 100.0 * value / total, name) for key, (value, name) in cycles.items() if value > 0
     ]

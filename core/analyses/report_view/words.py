@@ -39,6 +39,7 @@ _WORDS: Final = {
     "TPC": ("TPC", "TPCs"),
 }
 _MOST_WHOLE: Final = 1e15
+_LEAST_ROUNDED: Final = 1e6
 
 
 def cell_text(cell: Cell | None) -> str:
@@ -95,8 +96,9 @@ def _prefixed(value: float, unit: str) -> str:
 
 
 def _counted(value: float, unit: str) -> str:
-    whole = isinstance(value, int) or float(value).is_integer()
-    number = format_count(int(value)) if whole and abs(value) < _MOST_WHOLE else format_number(value, 4)
+    # Above a million nobody reads a fraction.
+    whole = float(value).is_integer() or abs(value) >= _LEAST_ROUNDED
+    number = format_count(round(value)) if whole and abs(value) < _MOST_WHOLE else format_number(value, 4)
     one, many = _WORDS.get(unit, (unit, unit))
     words = one if value == 1 else many
     return f"{number} {words}" if words else number

@@ -190,6 +190,19 @@ def test_memory_tables_agree_with_each_other() -> None:
     assert hit_rate.value == pytest.approx(read(H100).metric(0, "lts__t_sector_hit_rate.pct"), abs=0.2)
 
 
+@pytest.mark.parametrize("name", ["ncu2020.3_a100-pcie-40gb_1k.ncu-rep", H100])
+def test_instructions_of_memory_are_shown_by_the_names_of_each_version(name: str) -> None:
+    tables = {
+        part.label: part
+        for part in sections_of(name)["MemoryWorkloadAnalysis_Tables"].items
+        if isinstance(part, TablePart)
+    }
+    loads = next(row[1] for row in tables["L1/TEX Cache"].rows if row[0] and row[0].value == "Global load")
+    assert loads is not None
+    assert loads.value == read(name).metric(0, "sass__inst_executed_global_loads")
+    assert loads.value
+
+
 def test_roofs_of_tensor_cores_are_hidden_where_they_were_not_used() -> None:
     view = sections_of(H100)["SpeedOfLight_HierarchicalTensorRooflineChart"]
     (chart,) = [part for part in view.items if isinstance(part, RooflinePart)]

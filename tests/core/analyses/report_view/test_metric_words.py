@@ -104,6 +104,7 @@ def test_metrics_are_described_by_their_names() -> None:
         (1, "warp", "1 warp"),
         (2.5, "warp", "2.500 warps"),
         (8192, "", "8,192"),
+        (4_780_000_000.4, "cycle", "4,780,000,000 cycles"),
         (2**64 - 1, "", "1.84e19"),
         (515e12, "OP/s", "515.0 TOP/s"),
         (3.15e10, "sector/s", "31.50 Gsector/s"),

@@ -371,7 +371,7 @@ def test_memory_tables_show_their_rows_and_name_those_that_are_missing(tmp_path:
 
 
 def test_an_older_name_fills_a_cell_of_memory(tmp_path: Path) -> None:
-    values = {"smsp__inst_executed_op_shared_ld.sum": 7}
+    values = {"sass__inst_executed_shared_loads": 7}
     (part,) = view(tmp_path, item(101, {1: "Shared"}), values=values).items
     assert table(part)[0][:2] == ["Shared load", "7 instructions"]
 
@@ -426,6 +426,7 @@ def test_the_header_flows_into_columns_and_leaves_out_what_the_device_lacks(tmp_
         ("SpeedOfLight", ["full"], "--set basic"),
         ("SpeedOfLight_RooflineChart", ["full"], "--set roofline"),
         ("MemoryWorkloadAnalysis", ["detailed", "full"], "--set full"),
+        ("MemoryWorkloadAnalysis_Tables", [], "--set full"),
         ("Nvlink", ["nvlink"], "--set nvlink"),
         ("Mine", [], "--section Mine"),
     ],
