@@ -64,6 +64,7 @@ class LaunchView:
         occupancy, stalls: Of the launch.
         session: What the report says of itself.
         ranges, frames: NVTX ranges that were open, and the host's stack.
+        has_source: Whether the report names the binary that the launch came from.
     """
 
     light: SpeedOfLight
@@ -74,6 +75,7 @@ class LaunchView:
     session: tuple[SessionFact, ...]
     ranges: tuple[RangeView, ...]
     frames: tuple[FrameView, ...]
+    has_source: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -179,6 +181,7 @@ def describe(report: Report, ask: LaunchAsk, check: Callable[[], None]) -> Launc
 
 def view_of(report: Report, row: int, check: Callable[[], None]) -> LaunchView:
     """Makes the parts of one launch."""
+    from core.analyses.report_source.code_lines import source_of  # noqa: PLC0415
     from core.analyses.report_view.occupancy import occupancy_view  # noqa: PLC0415
     from core.analyses.report_view.rules import rule_views  # noqa: PLC0415
     from core.analyses.report_view.sections import section_views  # noqa: PLC0415
@@ -203,4 +206,12 @@ def view_of(report: Report, row: int, check: Callable[[], None]) -> LaunchView:
         session=session_view(report),
         ranges=range_views(report, row),
         frames=frame_views(report, row),
+        has_source=source_of(report, row) is not None,
     )
+
+
+def source_table(report: Report, row: int) -> ResultTable:
+    """Lists the source lines of a launch; decodes all that was counted at its instructions."""
+    from core.report_tables.source import source_lines  # noqa: PLC0415
+
+    return source_lines(report, row)

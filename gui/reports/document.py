@@ -49,6 +49,14 @@ class TableAsk:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class SourceAnswer:
+    """The source lines of a launch."""
+
+    row: int
+    table: ResultTable
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class TableAnswer:
     """A table that was asked for."""
 
@@ -64,6 +72,7 @@ class ReportDocument(QObject):
         progressed: (done, whole) in bytes while it is read.
         launch_ready: ``LaunchAnswer``.
         table_ready: ``TableAnswer``.
+        source_ready: ``SourceAnswer``.
         verdicts_ready: There is a verdict for each launch.
         failed: A ``DashboardError`` of one answer; the others stand.
     """
@@ -72,6 +81,7 @@ class ReportDocument(QObject):
     progressed = Signal(object, object)
     launch_ready = Signal(object)
     table_ready = Signal(object)
+    source_ready = Signal(object)
     verdicts_ready = Signal()
     failed = Signal(object)
 
@@ -190,6 +200,17 @@ class ReportDocument(QObject):
             return TableAnswer(ask, table)
 
         self._start("table", f"Listing {self.name}", work, self.table_ready.emit)
+
+    def ask_source(self, row: int) -> None:
+        """Asks for the source lines of a launch; an older ask that has no answer yet is void."""
+        report = self.report
+        if report is not None:
+            self._start(
+                "source",
+                f"Finding the source lines of {self.name}",
+                lambda _: SourceAnswer(row, answers.source_table(report, row)),
+                self.source_ready.emit,
+            )
 
     def table_maker(self, ask: TableAsk) -> Callable[[], ResultTable] | None:
         """What makes a table, to be called in a worker; None before the report is read."""

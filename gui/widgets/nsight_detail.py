@@ -13,6 +13,7 @@ from gui.reports.differences import Differences
 from gui.theme import set_kind
 from gui.widgets.elided_label import ElidedLabel
 from gui.widgets.nsight_parts import PartTools
+from gui.widgets.nsight_source import SourceTab
 from gui.widgets.nsight_tabs import (
     TABS,
     LaunchTab,
@@ -46,17 +47,16 @@ _KINDS: Final[dict[str, type[LaunchTab]]] = {
     "session": SessionTab,
 }
 METRICS: Final = "metrics"
+SOURCE: Final = "source"
 
 
 class LaunchDetail(QWidget):
     """Shows a ``LaunchAnswer``.
 
     Signals:
-        source_asked: Address of an instruction, in hex digits.
         tab_changed: Key of the tab that is shown now.
     """
 
-    source_asked = Signal(str)
     tab_changed = Signal(str)
 
     def __init__(self, theme: ThemeController, tasks: Tasks, settings: Settings, export: PartExport) -> None:
@@ -91,8 +91,11 @@ class LaunchDetail(QWidget):
         self.metrics.told.connect(export.told)
         self._stack = QStackedWidget()
         self._pages: dict[str, QWidget] = {}
+        source = next(spec for spec in TABS if spec.key == SOURCE)
+        self.source = SourceTab(source, theme, tasks, settings, export)
+        self._listen(self.source.sections)
         for spec in TABS:
-            page = self.metrics if spec.key == METRICS else self._build_tab(spec)
+            page = {METRICS: self.metrics, SOURCE: self.source}.get(spec.key) or self._build_tab(spec)
             self._pages[spec.key] = page
             self._stack.addWidget(page)
         layout = QVBoxLayout(self)
@@ -104,10 +107,13 @@ class LaunchDetail(QWidget):
 
     def _build_tab(self, spec: TabSpec) -> LaunchTab:
         tab = _KINDS.get(spec.key, LaunchTab)(spec)
-        tab.section_asked.connect(self.show_section)
-        tab.source_asked.connect(self.source_asked)
-        tab.folded.connect(self._folded)
+        self._listen(tab)
         return tab
+
+    def _listen(self, tab: LaunchTab) -> None:
+        tab.section_asked.connect(self.show_section)
+        tab.source_asked.connect(lambda _: self.show_tab(SOURCE))
+        tab.folded.connect(self._folded)
 
     @property
     def shown(self) -> str:
@@ -195,7 +201,8 @@ class LaunchDetail(QWidget):
             return False
         self.show_tab(key)
         page = self._pages[key]
-        return isinstance(page, LaunchTab) and page.show_section(identifier)
+        sections = page.sections if isinstance(page, SourceTab) else page
+        return isinstance(sections, LaunchTab) and sections.show_section(identifier)
 
     def focus_search(self) -> None:
         """Shows all metrics, with the cursor in their filter."""
@@ -213,7 +220,7 @@ class LaunchDetail(QWidget):
         page = self._pages[key]
         if key not in self._current:
             self._current.add(key)
-            if isinstance(page, LaunchTab):
+            if isinstance(page, LaunchTab | SourceTab):
                 page.show_launch(answer, self._tools, self._opened)
             else:
                 self.metrics.show_table(answer.metrics)

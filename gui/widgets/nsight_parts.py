@@ -230,7 +230,10 @@ def texts_below(label: str, note: str) -> QWidget:
 def _source(part: SourcePart, tools: PartTools) -> QWidget:
     """Metrics by source line: their sums, and where the lines are shown."""
     rows = [
-        [GridCell(text=visible_text(each.label)), grid_cell(each.cell, tools.differences)]
+        [
+            GridCell(text=visible_text(each.label), tip=each.cell.metric),
+            grid_cell(each.cell, tools.differences),
+        ]
         for each in part.metrics
     ]
     columns = (GridColumn(title="", is_label=True), GridColumn(title=""))

@@ -96,6 +96,7 @@ def tabs_of(answer: LaunchAnswer) -> tuple[TabSpec, ...]:
     shown = {tab_of(section.identifier) for section in view.sections}
     shown |= {"occupancy"} if view.occupancy.limits or view.occupancy.curves else set()
     shown |= {"stalls"} if view.stalls.bars else set()
+    shown |= {"source"} if view.has_source else set()
     return tuple(tab for tab in TABS if tab.key in shown or tab.key in ALWAYS)
 
 

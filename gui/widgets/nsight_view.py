@@ -127,6 +127,8 @@ class NsightView(QWidget):
         document.progressed.connect(self._show_progress)
         document.launch_ready.connect(self._show_launch)
         document.table_ready.connect(self._show_table)
+        document.source_ready.connect(self.detail.source.show_lines)
+        self.detail.source.asked.connect(document.ask_source)
         document.verdicts_ready.connect(self._show_verdicts)
         document.failed.connect(self.failed)
         self.export.failed.connect(self.failed)

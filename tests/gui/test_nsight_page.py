@@ -11,6 +11,7 @@ from PySide6.QtTest import QTest
 
 from gui.rooflines.sources import PointAsked
 from gui.widgets.nsight_sections import MissingNote
+from gui.widgets.nsight_source import SourceTab
 from gui.widgets.nsight_tabs import LaunchTab
 from tests.helpers.kernel_csv import write_kernel_csv
 from tests.helpers.ncu_reports import (
@@ -133,6 +134,8 @@ def test_each_tab_shows_something_of_every_launch(
         for key in view.detail.keys:
             view.detail.show_tab(key)
             page = view.detail.page(key)
+            if isinstance(page, SourceTab):
+                continue
             shown = page.shown if isinstance(page, LaunchTab) else view.detail.metrics.model.rows
             assert len(shown), (row, key)
 
@@ -396,3 +399,20 @@ def test_a_kernel_is_shown_on_the_roofline_and_leads_back(
     assert view.bar.field.text() == ""
     page_of(window).close_shown()
     assert window.context.points.all == ()
+
+
+def test_source_lines_are_looked_for_when_their_tab_is_shown(
+    qtbot: QtBot, open_report: Callable[[Path], NsightView], tmp_path: Path
+) -> None:
+    path = tmp_path / "full.ncu-rep"
+    path.write_bytes(full_report())
+    view = open_report(path)
+    assert "source" in view.detail.keys
+    lines = view.detail.source.lines.model
+    assert lines.table is None
+    view.detail.show_tab("source")
+    qtbot.waitUntil(lambda: lines.table is not None, timeout=LIMIT_MS)
+    assert lines.table is not None
+    # What lies in the report as a binary is none.
+    assert len(lines.table) == 0
+    assert lines.table.empty
