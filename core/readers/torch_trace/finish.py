@@ -185,31 +185,41 @@ def _decode_texts(assembly: Assembly, slices: _Slices, oddities: Oddities) -> tu
     """Returns the texts and, for each raw text, its id there: two ways to write one text become one."""
     ids: dict[str, int] = {}
     moved = np.empty(len(assembly.texts), np.int32)
+    place_of = _first_offsets(slices.name, slices.offset, len(assembly.texts))
     for raw, raw_id in assembly.texts.items():
         text, codes = decode_text(raw)
         moved[raw_id] = ids.setdefault(text, len(ids))
         for code in codes:
-            used = np.flatnonzero(slices.name == raw_id)
-            oddities.add(code, int(slices.offset[used[0]]) if len(used) else -1, detail=text)
+            oddities.add(code, int(place_of[raw_id]), detail=text)
     return string_table(ids), moved
+
+
+def _first_offsets(text: Int32, offset: Int64, count: int) -> Int64:
+    """Returns (count,) int64: where each text stands first, -1 where it is of no slice."""
+    # The entry behind the last is that of NO_ROW, -1; of several writes to one entry the last stays.
+    found = np.full(count + 1, -1, np.int64)
+    found[text[::-1]] = offset[::-1]
+    return found[:count]
 
 
 def _kinds(slices: _Slices, labels: list[tuple[str, str]], strings: StringTable, oddities: Oddities) -> Uint8:
     """Returns the kind of each slice, decided once for each category and, without one, for each name."""
-    kind = np.zeros(len(slices), np.uint8)
-    undecided = np.zeros(len(slices), np.bool_)
-    for category in np.unique(slices.category).tolist():
+    counts = np.bincount(slices.category + 1, minlength=len(strings) + 1)
+    place_of = _first_offsets(slices.category, slices.offset, len(strings))
+    # The entry behind the last text is that of NO_ROW, -1.
+    of_text = np.zeros(len(strings) + 1, np.uint8)
+    undecided = np.zeros(len(strings) + 1, np.bool_)
+    for category in (np.flatnonzero(counts) - 1).tolist():
         text = strings[category]
-        here = slices.category == category
         known = kind_of_category(text)
         if known is not None:
-            kind[here] = known
-        else:
-            undecided |= here
-            if text:
-                first = int(np.argmax(here))
-                oddities.add("unknown_category", int(slices.offset[first]), int(np.count_nonzero(here)), text)
-    rows = np.flatnonzero(undecided).astype(np.int32)
+            of_text[category] = known
+            continue
+        undecided[category] = True
+        if text:
+            oddities.add("unknown_category", int(place_of[category]), int(counts[category + 1]), text)
+    kind = of_text[slices.category]
+    rows = np.flatnonzero(undecided[slices.category]).astype(np.int32)
     if len(rows):
         kind[rows] = _kinds_without_category(slices, rows, labels, strings)
     return kind

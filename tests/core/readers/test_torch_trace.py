@@ -374,6 +374,34 @@ def test_an_unknown_category_is_named(tmp_path: Path) -> None:
     assert "warp_core" in trace.problems[0].message
 
 
+def test_each_unknown_category_and_each_repaired_name_is_counted_where_it_first_stands(
+    tmp_path: Path,
+) -> None:
+    rows = [
+        b'{"ph": "X", "cat": "%s", "name": "%s", "pid": 1, "tid": 1, "ts": %d, "dur": 1}'
+        % (category, name, at)
+        for at, (category, name) in enumerate(
+            [
+                (b"kernel", b"k"),
+                (b"warp", rb"a\b"),
+                (b"cpu_op", rb"c:\x"),
+                (b"core", rb"c:\y"),
+                (b"warp", rb"c:\x"),
+                (b"", b"n"),
+            ]
+        )
+    ]
+    trace = read(tmp_path, b'{"traceEvents": [\n' + b",\n".join(rows) + b"]}")
+    found = {problem.code: (problem.count, problem.places) for problem in trace.problems}
+    assert found == {
+        "unknown_category": (3, ("line 3 column 1", "line 5 column 1")),
+        "bad_escape": (2, ("line 4 column 1", "line 5 column 1")),
+    }
+    kinds = [SliceKind(code) for code in trace.slices.kind.tolist()]
+    other = SliceKind.OTHER
+    assert kinds == [SliceKind.KERNEL, other, SliceKind.OP, other, other, other]
+
+
 def test_counters_memory_and_flows(tmp_path: Path) -> None:
     events = [
         {"ph": "C", "name": "GPU", "pid": 1, "ts": 5, "args": {"busy": 3, "idle": "n/a", "rate": 0.5}},
