@@ -56,18 +56,22 @@ class Box:
 
     def overlaps(self, other: Box) -> bool:
         """Whether two turned rectangles share any area (separating axes)."""
+        if self.angle_deg == 0 and other.angle_deg == 0:
+            a, b = self.corner, other.corner
+            beside = a.x() + self.width <= b.x() or b.x() + other.width <= a.x()
+            return not (beside or a.y() - self.height >= b.y() or b.y() - other.height >= a.y())
         mine, theirs = self.corners(), other.corners()
         for angle in (self.angle_deg, self.angle_deg + 90, other.angle_deg, other.angle_deg + 90):
             turn = math.radians(angle)
             axis = (math.cos(turn), math.sin(turn))
-            a = [axis[0] * x + axis[1] * y for x, y in mine]
-            b = [axis[0] * x + axis[1] * y for x, y in theirs]
-            if max(a) <= min(b) or max(b) <= min(a):
+            first = [axis[0] * x + axis[1] * y for x, y in mine]
+            second = [axis[0] * x + axis[1] * y for x, y in theirs]
+            if max(first) <= min(second) or max(second) <= min(first):
                 return False
         return True
 
     def lies_in(self, room: QRectF) -> bool:
-        """Whether all of it lies in a rectangle."""
+        """Whether all of it lies in a rectangle, or half a pixel beside it."""
         return all(
             room.left() - 0.5 <= x <= room.right() + 0.5 and room.top() - 0.5 <= y <= room.bottom() + 0.5
             for x, y in self.corners()

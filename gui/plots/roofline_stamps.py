@@ -131,7 +131,7 @@ class StampedImage:
         share = _DENSE_RADIUS_SHARE if self._look.is_dense else 1.0
         order = placed.order
         steps = np.maximum(np.round(placed.radius[order] * (share * ratio)), _LEAST_RADIUS_PX)
-        reach = int(steps.max(initial=1)) + 2
+        reach = steps + 2
         x = self._grid[0][order] - (self._corner[0] + left)
         y = self._grid[1][order] - (self._corner[1] + top)
         near = (x >= -reach) & (x < width + reach) & (y >= -reach) & (y < height + reach)

@@ -241,11 +241,9 @@ class RooflineView(QWidget):
     def step_selection(self, dx: int, dy: int) -> None:
         """Selects the next point in a direction; without a selection the longest visible one."""
         placed = self._placed()
-        order = placed.order
-        if not len(order):
-            return
         if self._selected < 0:
-            self._select_by_user(int(order[0]))
+            if len(placed.order):
+                self._select_by_user(int(placed.order[0]))
             return
         along = (placed.x - placed.x[self._selected]) * dx - (placed.y - placed.y[self._selected]) * dy
         across = (placed.x - placed.x[self._selected]) * dy + (placed.y - placed.y[self._selected]) * dx

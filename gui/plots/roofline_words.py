@@ -40,8 +40,8 @@ TRIANGLE_PX: Final = 9.0
 _TRIANGLE_GAP_PX: Final = 5.0
 _RIDGE_GAP_PX: Final = 6.0
 _NAME_PX: Final = 190.0
-_MOST_MARKS: Final = 3_000
-"""With more visible points than that, words lie over some in any case."""
+_MOST_MARKS: Final = 1_500
+"""With more visible points than that, words lie over some in any case, and names tell little."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,7 +81,8 @@ class WordLayout:
         self._placed = placed
         self._fonts = fonts
         self._taken = list(taken)
-        order = placed.order[:_MOST_MARKS]
+        self._is_crowded = len(placed.order) > _MOST_MARKS
+        order = placed.order[: 0 if self._is_crowded else _MOST_MARKS]
         self._marks = Marks(placed.x[order], placed.y[order], placed.radius[order])
         self._words = Words()
 
@@ -100,7 +101,8 @@ class WordLayout:
         self._words.labels += roof_labels(lines, self._geometry, self._fonts.plain, self._taken, self._marks)
         self._write_ridges(ridges)
         self._call_out(above, selected)
-        self._name_longest(selected)
+        if not self._is_crowded:
+            self._name_longest(selected)
         return self._words
 
     def _write_ridges(self, ridges: Sequence[RidgeLine]) -> None:
