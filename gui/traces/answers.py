@@ -30,10 +30,6 @@ if TYPE_CHECKING:
     from gui.traces.document import TableAsk
     from gui.traces.lanes import TimelineParts
 
-KEPT_TABLES: Final = 24
-"""So many answers stay at hand, so that going back to a tab costs nothing."""
-
-
 _TURN: Final = np.full(max(SliceKind) + 1, 2, np.int8)
 """When slices of a kind are come to in a search."""
 _TURN[[*DEVICE_KINDS]] = 0

@@ -19,6 +19,7 @@ from core.tables.selection import WHOLE, Selection
 from core.tables.trace import DEVICE_KINDS
 from core.units import format_count
 from gui.traces import answers
+from gui.traces.kept_tables import KeptTables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -163,7 +164,7 @@ class TraceDocument(QObject):
         self._read: ReadTrace | None = None
         self._turn = threading.Lock()
         self._wanted: TableAsk | None = None
-        self._answers: dict[TableAsk, ResultTable] = {}
+        self._kept = KeptTables()
         self._key = f"trace {id(self)}"
         self._kinds: set[str] = set()
         self._short: dict[int, str] = {}
@@ -234,7 +235,7 @@ class TraceDocument(QObject):
         """Asks for a table; an older ask that has no answer yet is void."""
         index, overview = self._index, self.overview
         self._wanted = ask
-        known = self._answers.get(ask)
+        known = self._kept.find(ask)
         if known is not None:
             self._tasks.cancel(f"{self._key} table")
             self.table_ready.emit(TableAnswer(ask, known))
@@ -292,9 +293,7 @@ class TraceDocument(QObject):
         )
 
     def _take_table(self, answer: TableAnswer) -> None:
-        self._answers[answer.ask] = answer.table
-        while len(self._answers) > answers.KEPT_TABLES:
-            del self._answers[next(iter(self._answers))]
+        self._kept.keep(answer.ask, answer.table)
         if answer.ask == self._wanted:
             self.table_ready.emit(answer)
 
