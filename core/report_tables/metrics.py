@@ -54,18 +54,15 @@ def list_metrics(index: ReportIndex, launches: Int32 | None = None) -> ResultTab
     )
 
 
-def value_columns(
-    index: ReportIndex, metric_rows: Int64, units: Sequence[str], multipliers: Float64 | None = None
-) -> tuple[Column, ...]:
+def value_columns(index: ReportIndex, metric_rows: Int64, units: Sequence[str]) -> tuple[Column, ...]:
     """Returns values as people read them, to the last digit, and as numbers, with their units.
 
     Args:
         index: The report.
         metric_rows: (n,) int64, rows of ``Report.metrics``, NO_ROW where there is none.
         units: n texts, base units of the values.
-        multipliers: (n,) float64, what numbers are to be multiplied with; None is 1.
     """
-    numbers = _numbers(index, metric_rows, multipliers)
+    numbers = _numbers(index, metric_rows)
     exact = list(_exact(index, metric_rows, numbers))
     plain = numbers.tolist()
     shown = [
@@ -89,14 +86,11 @@ def value_columns(
     )
 
 
-def _numbers(index: ReportIndex, metric_rows: Int64, multipliers: Float64 | None) -> Float64:
+def _numbers(index: ReportIndex, metric_rows: Int64) -> Float64:
     stored = index.report.metrics.number
     numbers = np.full(len(metric_rows), np.nan)
     has = metric_rows != NO_ROW
     numbers[has] = stored[metric_rows[has]]
-    if multipliers is not None:
-        with np.errstate(over="ignore", invalid="ignore"):
-            numbers *= multipliers
     return numbers
 
 
@@ -111,9 +105,6 @@ def _exact(index: ReportIndex, metric_rows: Int64, numbers: Float64) -> Iterator
     integers[has] = metrics.integer[stored]
     texts = np.full(len(metric_rows), NO_ROW, np.int32)
     texts[has] = metrics.text_id[stored]
-    # What a section multiplies is a fraction from then on.
-    is_scaled = (kinds == MetricKind.INTEGER) & (numbers != integers.astype(np.float64))
-    kinds[is_scaled] = MetricKind.FLOAT
     columns = (kinds.tolist(), numbers.tolist(), integers.tolist(), texts.tolist())
     for kind, number, integer, text in zip(*columns, strict=True):
         if kind == MetricKind.INTEGER:
