@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from threading import Event
 from typing import TYPE_CHECKING, Final
 
 from core.errors import DashboardError
@@ -89,9 +90,12 @@ def open_traces(paths: Sequence[Path], progress: Callable[[int, int], None]) -> 
     sizes = _sizes_bytes(paths)
     total_bytes = max(sum(sizes), 1)
     done = [0] * len(paths)
+    given_up = Event()
 
     def read_one(place: int) -> Opened:
         def report(read_bytes: int, of_bytes: int) -> None:
+            if given_up.is_set():
+                raise _GivenUpError
             done[place] = sizes[place] * read_bytes // max(of_bytes, 1)
             progress(sum(done), total_bytes)
 
@@ -101,9 +105,22 @@ def open_traces(paths: Sequence[Path], progress: Callable[[int, int], None]) -> 
             raise _naming(paths[place], error) from error
 
     with ThreadPoolExecutor(os.cpu_count() or 1) as threads:
-        opened = tuple(threads.map(read_one, range(len(paths))))
+        futures = [threads.submit(read_one, place) for place in range(len(paths))]
+        try:
+            for future in as_completed(futures):
+                future.result()
+        except BaseException:
+            # Without one of them there is no answer: the others would be read, for minutes, in vain.
+            given_up.set()
+            threads.shutdown(cancel_futures=True)
+            raise
+    opened = tuple(future.result() for future in futures)
     _refuse_repeated_ranks([each.trace for each in opened])
     return opened
+
+
+class _GivenUpError(Exception):
+    """Ends the reading of a file because another one of its set cannot be read."""
 
 
 def _naming(path: Path, error: DashboardError) -> DashboardError:
@@ -141,4 +158,11 @@ def _read_elsewhere(
 
 
 def _sizes_bytes(paths: Sequence[Path]) -> list[int]:
-    return [path.stat().st_size if path.exists() else 0 for path in paths]
+    """Returns the size of each file, 0 of one that cannot be looked at: opening it says why."""
+    sizes = []
+    for path in paths:
+        try:
+            sizes.append(path.stat().st_size)
+        except OSError:
+            sizes.append(0)
+    return sizes

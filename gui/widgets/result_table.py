@@ -379,7 +379,7 @@ class ResultTableWidget(QWidget):
             return
         keys = tuple(column.key for column in table.columns)
         self._tasks.start(
-            title=f"Writing {path.name}",
+            title=f"Writing {printable(path.name)}",
             work=lambda progress: _write(path, table, rows, keys, kind, progress),
             done=lambda _: self.told.emit(f"{printable(path.name)} written"),
             failed=self.failed.emit,
@@ -420,6 +420,6 @@ def _write(  # noqa: PLR0913, PLR0917  (private, called once)
         write_atomic(path, text.encode("utf-8"))
     except OSError as error:
         raise DashboardError(
-            f"{path} could not be written: {error.strerror or error}.",
+            f"{printable(str(path))} could not be written: {error.strerror or error}.",
             "Choose another folder, or free some space.",
         ) from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields
 from pathlib import Path
@@ -14,7 +15,7 @@ import psutil
 import pytest
 
 from core.errors import DashboardError
-from core.readers import worker
+from core.readers import trace_set, worker
 from core.readers.cache import TraceCache
 from core.readers.torch_trace.reader import read_trace
 from core.readers.trace_set import find_traces, read_traces
@@ -246,6 +247,42 @@ def test_a_folder_gives_its_traces_and_nothing_else(tmp_path: Path) -> None:
     assert [len(trace.slices) for trace in traces] == [10, 11]
     with ThreadPoolExecutor(1) as executor:
         assert [len(trace.slices) for trace in read_traces(paths, quiet, executor)] == [10, 11]
+
+
+def test_when_one_file_is_refused_the_others_are_not_read_to_their_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good, bad = write_file(tmp_path / "rank0.json"), tmp_path / "rank1.json"
+    ended = []
+
+    def slow(path: Path, progress: Callable[[int, int], None]) -> worker.Opened:
+        if path == bad:
+            raise DashboardError("Not a trace: the file is no JSON.", "")
+        try:
+            # Far more often than a file of any size would tell.
+            for _ in range(100_000):
+                progress(1, 2)
+                time.sleep(0.001)
+        except BaseException:
+            ended.append(path)
+            raise
+        raise AssertionError("it was read to its end")
+
+    monkeypatch.setattr(trace_set, "open_trace_file", slow)
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    with pytest.raises(DashboardError, match=r"rank1\.json: Not a trace"):
+        read_traces([good, bad], quiet)
+    assert ended == [good]
+
+
+def test_a_cancel_ends_the_reading_of_every_file(tmp_path: Path) -> None:
+    paths = [write_file(tmp_path / f"rank{rank}.json") for rank in range(4)]
+
+    def cancel(done: int, of: int) -> None:
+        raise KeyError
+
+    with pytest.raises(KeyError):
+        read_traces(paths, cancel)
 
 
 def test_a_folder_without_traces_is_refused(tmp_path: Path) -> None:
