@@ -91,6 +91,7 @@ _CAPITALS: Final = {
     "op": "",
     "rf": "registers",
 }
+_STALL: Final = re.compile(r"issue_stalled_(\w+?)(?:_not_issued|_per_issue_active)?(?:\.|$)")
 _ROLL_UPS: Final = {
     "sum": "Sum over all instances of the unit",
     "avg": "Average over all instances of the unit",
@@ -144,6 +145,9 @@ _PREFIXES: Final = {
 
 def label_parts(name: str) -> tuple[str, str]:
     """Returns unit and words of a metric: ("L2", "Tag sectors") of ``lts__t_sectors.sum``."""
+    stall = _STALL.search(name)
+    if stall is not None:
+        return "", f"Stalled, {stall[1].replace('_', ' ')}"
     unit, separator, rest = name.rpartition(":")[2].partition("__")
     if not separator:
         unit, rest = "", unit

@@ -65,6 +65,8 @@ def test_what_has_no_value_or_is_no_expression_is_none(expression: str) -> None:
         ("sm__inst_executed_pipe_lsu.avg.pct", ("SM", "Instructions executed pipe LSU")),
         ("pmsampling:sm__cycles_active.avg", ("SM", "Cycles active")),
         ("inst_executed", ("", "Instructions executed")),
+        ("smsp__pcsamp_warps_issue_stalled_long_scoreboard_not_issued", ("", "Stalled, long scoreboard")),
+        ("smsp__average_warps_issue_stalled_wait_per_issue_active.ratio", ("", "Stalled, wait")),
         ("new__thing.sum", ("NEW", "Thing")),
         ("", ("", "")),
     ],
