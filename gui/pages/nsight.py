@@ -9,10 +9,10 @@ from PySide6.QtWidgets import QStackedWidget, QVBoxLayout
 
 from core.errors import DashboardError
 from gui.pages.page import Page
-from gui.reports.baselines import Baselines
+from gui.reports.baselines import Baseline, Baselines
 from gui.reports.document import ReportDocument
 from gui.rooflines.sources import PointSource
-from gui.widgets.document_tabs import DocumentBar
+from gui.widgets.document_tabs import DocumentBar, trace_stem
 from gui.widgets.empty_state import EmptyState
 from gui.widgets.nsight_inspector import NsightInspector
 from gui.widgets.nsight_view import NsightView
@@ -179,12 +179,18 @@ class NsightPage(Page):
         if state == "open":
             if path == self.context.reports.shown:
                 self._before = path
+            self._offer_as_baseline(document)
             self.context.points.offer(
                 PointSource(page="nsight", path=path, name=document.name, make=document.offered_points)
             )
         self._show_kernel()
         self.subtitle_changed.emit()
         self.context.actions.refresh()
+
+    def _offer_as_baseline(self, document: ReportDocument) -> None:
+        if document.report is not None:
+            title = f"same kernels of {trace_stem(document.name)}"
+            self.baselines.offer(Baseline(path=document.path, row=None, title=title, report=document.report))
 
     def _tab_chosen(self, place: int) -> None:
         paths = self.context.reports.paths

@@ -87,6 +87,7 @@ class LaunchAnswer:
         view: Of the launch.
         baseline: Speed of light and sections of the baseline, None without one.
         comparison: Of baseline (first) and launch (second), None without one.
+        lacks: Why a report that is the baseline has no partner of the launch, "" if it has.
         metrics: The table of all metrics.
     """
 
@@ -95,6 +96,7 @@ class LaunchAnswer:
     baseline: LaunchView | None
     comparison: Comparison | None
     metrics: ResultTable
+    lacks: str = ""
 
 
 def open_report(path: Path, report: Callable[[int, int], None]) -> ReadReport:
@@ -162,14 +164,14 @@ def describe(report: Report, ask: LaunchAsk, check: Callable[[], None]) -> Launc
 
     view = view_of(report, ask.row, check)
     against = ask.baseline
-    if against is None:
-        return LaunchAnswer(
-            ask=ask, view=view, baseline=None, comparison=None, metrics=metric_table(report, ask.row, None)
-        )
+    before_row, lacks = (None, "") if against is None else _row_of(against, report, ask.row)
+    if against is None or before_row is None:
+        metrics = metric_table(report, ask.row, None)
+        return LaunchAnswer(ask=ask, view=view, baseline=None, comparison=None, metrics=metrics, lacks=lacks)
     from core.analyses.report_view.compare import compare  # noqa: PLC0415
 
-    before = view_of(against.report, against.row, check)
-    comparison = compare(against.report, against.row, report, ask.row)
+    before = view_of(against.report, before_row, check)
+    comparison = compare(against.report, before_row, report, ask.row)
     return LaunchAnswer(
         ask=ask,
         view=view,
@@ -177,6 +179,19 @@ def describe(report: Report, ask: LaunchAsk, check: Callable[[], None]) -> Launc
         comparison=comparison,
         metrics=metric_table(report, ask.row, comparison),
     )
+
+
+def _row_of(against: Baseline, report: Report, row: int) -> tuple[int | None, str]:
+    """Returns the launch that a launch is held against, and why there is none."""
+    from core.analyses.report_view.compare import compare_reports  # noqa: PLC0415
+
+    if against.row is not None:
+        return against.row, ""
+    pairs = compare_reports(against.report, report).pairs
+    pair = next((each for each in pairs if each.second_row == row), None)
+    if pair is None:
+        return None, ""
+    return pair.first_row, pair.reason.replace("The first report", "The baseline")
 
 
 def view_of(report: Report, row: int, check: Callable[[], None]) -> LaunchView:

@@ -1,4 +1,4 @@
-"""Kernels that others are held against: any launch of any opened report."""
+"""Kernels that others are held against: any launch of any report, or the partners in another one."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ class Baseline:
 
     Attributes:
         path: Of its report.
-        row: Its launch.
+        row: Its launch; None is each launch's partner: the one of the same name, grid and block.
         title: Kernel and report, short.
         report: It is held as long as it is a baseline.
     """
 
     path: Path
-    row: int
+    row: int | None
     title: str
     report: Report
 
-    def is_of(self, path: Path, row: int) -> bool:
-        """Whether it is this launch."""
-        return (self.path, self.row) == (path, row)
+    def is_of(self, path: Path, row: int | None) -> bool:
+        """Whether it is this launch; a whole report is each of its launches."""
+        return self.path == path and self.row in (row, None)
 
 
 class Baselines(QObject):
@@ -61,11 +61,21 @@ class Baselines(QObject):
 
     def add(self, baseline: Baseline) -> None:
         """Adds a kernel and chooses it; one that is there already is only chosen."""
-        known = next((each for each in self._all if each.is_of(baseline.path, baseline.row)), None)
+        known = self._known(baseline)
         if known is None:
             self._all.append(baseline)
         self._chosen = known or baseline
         self.changed.emit()
+
+    def offer(self, baseline: Baseline) -> None:
+        """Adds one without choosing it: a report that has been opened."""
+        if self._known(baseline) is None:
+            self._all.append(baseline)
+            self.changed.emit()
+
+    def _known(self, baseline: Baseline) -> Baseline | None:
+        same = (baseline.path, baseline.row)
+        return next((each for each in self._all if (each.path, each.row) == same), None)
 
     def choose(self, baseline: Baseline | None) -> None:
         """Holds kernels against another one, or with None against nothing."""

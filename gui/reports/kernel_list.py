@@ -17,6 +17,7 @@ from core.analyses.kernel_names import short_names
 from core.files import printable
 from core.tables.columns import MISSING, NO_ROW, Float64, Int64
 from core.tables.ncu_terms import MEMORY_PCT, SM_PCT
+from core.units import format_shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -137,7 +138,7 @@ def list_kernels(report: Report) -> KernelList:
 
 def shape_text(sides: Sequence[int]) -> str:
     """A grid or block: "64 x 64 x 1"; "" if it was not recorded."""
-    return "" if MISSING in sides else " \N{MULTIPLICATION SIGN} ".join(str(side) for side in sides)
+    return "" if MISSING in sides else format_shape(sides)
 
 
 def _ranges(report: Report) -> tuple[tuple[str, ...], ...]:

@@ -110,7 +110,8 @@ class NsightBar(QWidget):
         box = self.baseline
         box.clear()
         box.addItem("Baseline  none", None)
-        for each in self._baselines.all:
+        # Whole reports come last: there is one for each that is open.
+        for each in sorted(self._baselines.all, key=lambda each: each.row is None):
             box.addItem(f"Baseline  {visible_text(each.title)}", each)
         box.setCurrentIndex(self._place_of(self._baselines.chosen))
         box.setEnabled(box.count() > 1)

@@ -154,7 +154,8 @@ class LaunchDetail(QWidget):
         self.metrics.file_stem = stem
         self._show_tabs(tabs_of(answer), len(answer.view.rules))
         title = answer.ask.baseline.title if answer.ask.baseline is not None else ""
-        self.doubts.show_doubts(title, () if answer.comparison is None else answer.comparison.doubts)
+        doubts = () if answer.comparison is None else answer.comparison.doubts
+        self.doubts.show_doubts(title, (answer.lacks,) if answer.lacks else doubts)
         self._fill()
 
     def _show_tabs(self, specs: tuple[TabSpec, ...], rules: int) -> None:

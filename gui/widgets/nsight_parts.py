@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QSize, Qt
@@ -21,6 +21,7 @@ from core.analyses.report_view.parts import (
 )
 from core.analyses.report_view.words import cell_text, value_text
 from gui.plain_text import Paragraph, plain_label, visible_text
+from gui.reports.differences import NOT_COMPARABLE
 from gui.reports.part_tables import table_of
 from gui.theme import set_kind
 from gui.widgets.elided_label import ElidedLabel
@@ -118,15 +119,29 @@ def part_widget(part: Part, tools: PartTools) -> QWidget:
     return _framed(part, tools)
 
 
+def without_repeats(
+    rows: Sequence[Sequence[GridCell | None]],
+) -> tuple[list[list[GridCell | None]], str]:
+    """Says once below a table what would stand behind each of its numbers: that nothing compares."""
+    told = {cell.difference for row in rows for cell in row if cell is not None and cell.difference}
+    if told != {NOT_COMPARABLE}:
+        return [list(row) for row in rows], ""
+    plain = [[cell if cell is None else replace(cell, difference="") for cell in row] for row in rows]
+    return plain, "Not comparable with the baseline; the tips of the values say why."
+
+
 def _framed(part: ExportedPart, tools: PartTools) -> QWidget:
     picture: QWidget | None = None
     content: QWidget
+    note = part.note
     if isinstance(part, TablePart):
-        content = WideArea(grid_of(part, tools)) if part.rows else QWidget()
+        grid, uncompared = grid_of(part, tools)
+        content = WideArea(grid) if part.rows else QWidget()
+        note = f"{note} {uncompared}".strip()
     else:
         content = picture = _chart(part, tools)
     name = re.sub(r"[^a-z0-9]+", "_", part.label.casefold()).strip("_") or "values"
-    frame = PartFrame(tools.theme, visible_text(part.label), content, part.note)
+    frame = PartFrame(tools.theme, visible_text(part.label), content, note)
     tools.export.fill(frame.menu, f"{tools.stem} {part.label}", lambda: table_of(part, name), picture)
     return frame
 
@@ -160,15 +175,16 @@ def bars_of(part: BarPart, tools: PartTools) -> BarRows:
     return bars
 
 
-def grid_of(part: TablePart, tools: PartTools) -> GridTable:
-    """A table with the differences to the baseline."""
+def grid_of(part: TablePart, tools: PartTools) -> tuple[GridTable, str]:
+    """A table with the differences to the baseline, and what is to be said below it."""
     columns = [
         GridColumn(title=visible_text(column.title), is_label=column.is_label) for column in part.columns
     ]
     rows = [
         [None if cell is None else grid_cell(cell, tools.differences) for cell in row] for row in part.rows
     ]
-    return GridTable(tools.theme, visible_text(part.label) or "Table", columns, rows)
+    shown, note = without_repeats(rows)
+    return GridTable(tools.theme, visible_text(part.label) or "Table", columns, shown), note
 
 
 def grid_cell(cell: Cell, differences: Differences) -> GridCell:

@@ -18,7 +18,15 @@ from gui.reports.part_tables import table_of
 from gui.theme import set_kind
 from gui.widgets.nsight_bars import BarRow, BarRows
 from gui.widgets.nsight_grid import GridCell, GridColumn, GridTable, WideArea
-from gui.widgets.nsight_parts import PartFrame, PartTools, grid_cell, note_label, part_widget, stacked
+from gui.widgets.nsight_parts import (
+    PartFrame,
+    PartTools,
+    grid_cell,
+    note_label,
+    part_widget,
+    stacked,
+    without_repeats,
+)
 from gui.widgets.nsight_rules import RuleRow
 from gui.widgets.nsight_sections import Heading, MissingNote, ScrolledColumn, SectionCard, cards_of
 
@@ -94,7 +102,8 @@ def tabs_of(answer: LaunchAnswer) -> tuple[TabSpec, ...]:
     """The tabs that a launch has."""
     view = answer.view
     shown = {tab_of(section.identifier) for section in view.sections}
-    shown |= {"occupancy"} if view.occupancy.limits or view.occupancy.curves else set()
+    limits = any(limit.blocks is not None for limit in view.occupancy.limits)
+    shown |= {"occupancy"} if limits or view.occupancy.curves else set()
     shown |= {"stalls"} if view.stalls.bars else set()
     shown |= {"source"} if view.has_source else set()
     return tuple(tab for tab in TABS if tab.key in shown or tab.key in ALWAYS)
@@ -264,7 +273,9 @@ def _breakdown(breakdown: Breakdown, tools: PartTools, most: int | None) -> QWid
         text = f"{number:.1f}" if isinstance(number, int | float) else cell.text
         shown = GridCell(text=text, difference=cell.difference, tip=cell.tip, is_missing=cell.is_missing)
         rows.append([GridCell(text=visible_text(each.label), tip=each.cell.metric), shown])
-    return WideArea(GridTable(tools.theme, label, columns, rows))
+    shown_rows, note = without_repeats(rows)
+    table = WideArea(GridTable(tools.theme, label, columns, shown_rows))
+    return stacked([table, note_label(note)]) if note else table
 
 
 class OccupancyTab(LaunchTab):
@@ -298,7 +309,7 @@ class OccupancyTab(LaunchTab):
             ]
             bars.set_rows(rows, high=100.0, is_pct=True)
             widgets.append(PartFrame(tools.theme, "Occupancy, % of the warps that an SM holds", bars))
-        if view.limits:
+        if any(limit.blocks is not None for limit in view.limits):
             limits = BarRows(tools.theme, "Limits of occupancy")
             limits.set_rows([_limit_row(limit) for limit in view.limits])
             widgets.append(

@@ -268,7 +268,7 @@ def test_a_kernel_of_another_report_is_a_baseline(
     assert first.detail.answer is not None
     assert first.detail.answer.ask.baseline is None
     page.close_shown()
-    assert page.baselines.all == ()
+    assert [each.title for each in page.baselines.all] == ["same kernels of after"]
     assert page.view is second
     qtbot.waitUntil(
         lambda: second.detail.answer is not None and second.detail.answer.comparison is None, timeout=LIMIT_MS
@@ -416,3 +416,31 @@ def test_source_lines_are_looked_for_when_their_tab_is_shown(
     # What lies in the report as a binary is none.
     assert len(lines.table) == 0
     assert lines.table.empty
+
+
+def test_a_whole_report_is_a_baseline_kernel_by_kernel(
+    qtbot: QtBot, window: MainWindow, open_report: Callable[[Path], NsightView], tmp_path: Path
+) -> None:
+    open_report(write_kernel_csv(tmp_path / "before.csv", ("gemm", 100, 50.0, 20.0), ("relu", 30, 9.0, 90.0)))
+    view = open_report(
+        write_kernel_csv(tmp_path / "after.csv", ("relu", 20, 9.0, 95.0), ("new", 5, 1.0, 1.0))
+    )
+    page = page_of(window)
+    places = [view.bar.baseline.itemText(place) for place in range(view.bar.baseline.count())]
+    assert places == ["Baseline  none", "Baseline  same kernels of before", "Baseline  same kernels of after"]
+    page.baselines.choose(page.baselines.all[0])
+    qtbot.waitUntil(
+        lambda: view.detail.answer is not None and view.detail.answer.comparison is not None, timeout=LIMIT_MS
+    )
+    assert view.detail.answer is not None
+    comparison = view.detail.answer.comparison
+    assert comparison is not None
+    rows = {row.name: row for row in comparison.rows}
+    assert (rows["gpu__time_duration.sum"].first, rows["gpu__time_duration.sum"].second) == (30, 20)
+    view.choose_row(1)
+    wait_for_row(qtbot, view, 1)
+    assert view.detail.answer.comparison is None
+    assert "The baseline does not have it" in view.detail.doubts.text
+    # Of a report that is its own baseline nothing differs.
+    page.baselines.choose(page.baselines.all[1])
+    qtbot.waitUntil(view.detail.doubts.isHidden, timeout=LIMIT_MS)

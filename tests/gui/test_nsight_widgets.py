@@ -203,7 +203,8 @@ def test_differences_are_signed_points_or_percent(tools: PartTools) -> None:
 
 
 def test_a_table_shows_values_differences_and_what_they_are(qtbot: QtBot, tools: PartTools) -> None:
-    grid = grid_of(TABLE, tools)
+    grid, note = grid_of(TABLE, tools)
+    assert note == ""
     qtbot.addWidget(grid)
     grid.resize(500, grid.sizeHint().height())
     grid.show()
@@ -221,6 +222,24 @@ def test_a_table_shows_values_differences_and_what_they_are(qtbot: QtBot, tools:
     tip = grid.tip_at(QPoint(490, 40))
     assert tip.splitlines()[2:] == ["sm__throughput", "How busy.", "Baseline: 18.9\N{NO-BREAK SPACE}%"]
     assert grid.tip_at(QPoint(490, 5)) == "% of peak"
+
+
+def test_a_table_of_which_nothing_compares_says_so_once(
+    qtbot: QtBot, theme: ThemeController, tasks: Tasks
+) -> None:
+    rows = tuple(
+        difference(name, 1, 2, reason="Only one was collected.") for name in ("reads", "sm__throughput")
+    )
+    tools = PartTools(
+        theme,
+        PartExport(tasks),
+        Differences(Comparison(first_name="a", second_name="b", doubts=(), rows=rows)),
+    )
+    grid, note = grid_of(TABLE, tools)
+    qtbot.addWidget(grid)
+    assert note.startswith("Not comparable")
+    assert {cell.difference for row in grid.rows for cell in row if cell is not None} == {""}
+    assert "Not comparable: Only one was collected." in (grid.rows[0][1].tip if grid.rows[0][1] else "")
 
 
 def test_bars_mark_the_baseline(qtbot: QtBot, tools: PartTools) -> None:
