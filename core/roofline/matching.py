@@ -23,7 +23,7 @@ from core.tables.columns import MISSING, NO_ROW, Float64, Int32, Int64, Uint8, f
 from core.tables.ncu_terms import DRAM_BYTES_PER_S, MEMORY_PCT, SM_PCT
 from core.tables.result import ResultTable
 from core.tables.selection import WHOLE, Selection
-from core.units import format_count, format_pct
+from core.units import format_count, format_pct, format_shape
 
 if TYPE_CHECKING:
     from core.analyses.grouping import GroupTimes
@@ -186,7 +186,7 @@ def summarize_matches(index: TraceIndex, report: Report, selection: Selection = 
         columns=(
             *_kernel_columns(index, matches.first[shown]),
             *_time_columns(times, shown),
-            *_counter_columns(report, matches, shown),
+            *counter_columns(report, matches, shown),
             *_model_columns(index, matches, selection, shown),
             own_text_column(
                 "match",
@@ -208,7 +208,7 @@ def _kernel_columns(index: TraceIndex, places: Int64) -> tuple[Column, ...]:
     name_id = trace.slices.name_id[work.slice_row[places]]
     short, texts = index.short_names
     sizes = [
-        [None if MISSING in sides else " x ".join(map(str, sides)) for sides in column[places].tolist()]
+        [None if MISSING in sides else format_shape(sides) for sides in column[places].tolist()]
         for column in (work.grid, work.block)
     ]
     return (
@@ -234,7 +234,14 @@ def _time_columns(times: GroupTimes, shown: Int64) -> tuple[Column, ...]:
     )
 
 
-def _counter_columns(report: Report, matches: KernelMatches, shown: Int64) -> tuple[Column, ...]:
+def counter_columns(report: Report, matches: KernelMatches, shown: Int64) -> tuple[Column, ...]:
+    """Returns what the launches that match each of some kernels were counted to do.
+
+    Args:
+        report: Of the launches.
+        matches: Of the kernels.
+        shown: (n,) which of them, in the order wanted.
+    """
     launches = [matches.launches_of(kernel) for kernel in shown.tolist()]
     counted = np.array([len(each) for each in launches], np.int64)
     duration_ns = report.launches.duration_ns.astype(np.float64)
