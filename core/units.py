@@ -13,8 +13,12 @@ from __future__ import annotations
 
 import math
 import re
+from typing import TYPE_CHECKING
 
 from core.errors import DashboardError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 GIB = 2**30
 """Bytes in a GiB."""
@@ -25,6 +29,7 @@ GB = 10**9
 NOT_MEASURED = "n/a"
 MINUS = "\N{MINUS SIGN}"
 NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
+_TIMES = " \N{MULTIPLICATION SIGN} "
 
 DURATION_UNITS = (("ns", 1), ("\N{MICRO SIGN}s", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000))
 """Names and how many ns each is, small to large."""
@@ -185,6 +190,11 @@ def _with_prefix(value: float | None, unit: str) -> str:
         if abs(float(f"{value / scale:.4g}")) < 1_000 or prefix == "P":
             return f"{_four_digits(value / scale)} {prefix}{unit}"
     raise AssertionError("the last prefix takes every value")
+
+
+def format_shape(sides: Iterable[int]) -> str:
+    """Formats a grid, a block or a tile: "64 × 64 × 1". Sides are identifiers: no commas."""  # noqa: RUF002
+    return _TIMES.join(map(str, sides))
 
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?|[+-]?inf|nan", re.IGNORECASE)

@@ -12,6 +12,7 @@ from core.analyses.kernels import CATEGORY_TITLES, KERNELS_ONLY, choose_work, li
 from core.tables.columns import MISSING, NO_ROW
 from core.tables.result import Column, ResultTable
 from core.tables.selection import WHOLE, Selection
+from core.units import format_shape
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -132,7 +133,7 @@ def _triples(values: NDArray[np.int64]) -> tuple[Int32, tuple[str, ...]]:
     place = dense_pairs(dense_pairs(values[:, 0], values[:, 1]), values[:, 2])
     _, first = np.unique(place, return_index=True)
     distinct = values[first].tolist()
-    texts = tuple(" x ".join(map(str, each)) for each in distinct)
+    texts = tuple(format_shape(each) for each in distinct)
     known = np.array([MISSING not in each for each in distinct], np.bool_)
     ids = np.where(known, np.arange(len(distinct)), NO_ROW).astype(np.int32)
     return ids[place], texts

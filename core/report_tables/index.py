@@ -12,6 +12,7 @@ from core.analyses.ncu_counters import Counters
 from core.roofline.ceilings import Ceilings, ceilings_of_device, profiled_work
 from core.roofline.measured import measured_points, measured_work
 from core.tables.columns import NO_ROW
+from core.units import format_shape
 
 if TYPE_CHECKING:
     from core.roofline.measured import MeasuredWork
@@ -93,14 +94,14 @@ class ReportIndex:
 
 
 def shape_texts(values: Int64) -> tuple[Int32, tuple[str, ...]]:
-    """Returns ids of the texts of three numbers each, "64 x 1 x 1"; NO_ROW where they are missing.
+    """Returns ids of the texts of three numbers each, as ``format_shape``; NO_ROW where they are missing.
 
     Args:
         values: (n, 3) int64, MISSING.
     """
     ids: dict[str, int] = {}
     found = [
-        NO_ROW if min(shape) < 0 else ids.setdefault(" x ".join(map(str, shape)), len(ids))
+        NO_ROW if min(shape) < 0 else ids.setdefault(format_shape(shape), len(ids))
         for shape in values.tolist()
     ]
     return np.array(found, np.int32), tuple(ids)

@@ -13,6 +13,7 @@ from core.units import (
     format_file_bytes,
     format_fixed,
     format_pct,
+    format_shape,
 )
 
 if TYPE_CHECKING:
@@ -47,7 +48,6 @@ _SHARE_OF: Final = {
     SliceKind.RUNTIME: "runtime calls",
 }
 """What a share is of; slices of other kinds lie in each other, or are no work."""
-_TIMES: Final = " \N{MULTIPLICATION SIGN} "
 _OWN_NUMBERS: Final = (
     "The profiler numbers devices itself. On AMD it counts CPUs too, so its number may be another than "
     "PyTorch's."
@@ -114,7 +114,7 @@ def _launch_pairs(launch: LaunchShape, *, kernel: bool) -> Pairs:
 
 
 def _triple(value: tuple[int, int, int] | None) -> str:
-    return NOT_MEASURED if value is None else _TIMES.join(map(str, value))
+    return NOT_MEASURED if value is None else format_shape(value)
 
 
 def _delay_pair(facts: SliceFacts) -> tuple[str, str, str]:

@@ -20,6 +20,7 @@ from core.units import (
     format_ms,
     format_number,
     format_pct,
+    format_shape,
     gib,
     parse_float,
 )
@@ -156,3 +157,7 @@ def test_a_comma_decimal_locale_changes_nothing() -> None:
         assert parse_float("3.5") == parse_float("3,5") == 3.5
     finally:
         locale.setlocale(locale.LC_ALL, before)
+
+
+def test_a_shape_has_a_sign_between_its_sides_and_no_commas() -> None:
+    assert format_shape((131072, 1, 1)) == "131072 \N{MULTIPLICATION SIGN} 1 \N{MULTIPLICATION SIGN} 1"

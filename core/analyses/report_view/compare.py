@@ -21,6 +21,7 @@ from core.analyses.report_view.session import clock_control
 from core.analyses.report_view.words import value_text
 from core.tables.columns import MISSING
 from core.tables.ncu_terms import DURATION, SM_CYCLES_PER_S
+from core.units import format_shape
 
 if TYPE_CHECKING:
     from core.tables.ncu import MetricValue, Report
@@ -30,7 +31,6 @@ _SAME_CLOCK: Final = 0.02
 """Clocks that differ by less are one clock."""
 _COUNT: Final = re.compile(r"(?:^(?!.*(?:_per_|average))[^.]+|\.sum)$")
 """Names of metrics that count: a sum over all units, or nothing made of the counter."""
-_TIMES: Final = " \N{MULTIPLICATION SIGN} "
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def _name(report: Report, row: int) -> str:
 def _shape(report: Report, row: int) -> tuple[str, str]:
     """Returns grid and block as texts, "n/a" where not recorded."""
     grid, block = (
-        "n/a" if MISSING in sides else _TIMES.join(map(str, sides))
+        "n/a" if MISSING in sides else format_shape(sides)
         for sides in (report.launches.grid[row].tolist(), report.launches.block[row].tolist())
     )
     return grid, block

@@ -14,6 +14,7 @@ from core.analyses.launches import list_launches
 from core.tables.columns import NO_ROW
 from core.tables.selection import Selection
 from core.tables.trace import DEVICE_KINDS
+from core.units import format_shape
 from tests.helpers.traces import annotation, call, kernel, op, trace_of
 from tests.helpers.training_trace import GEMM, training_trace
 
@@ -158,7 +159,7 @@ def test_launches_come_by_start_with_what_is_known_of_each() -> None:
         "op",
     )
     assert rows(table, *keys) == [
-        ("gemm", 20_000, "132 x 1 x 1", "384 x 1 x 1", 168, 1024, None, "aten::mm"),
+        ("gemm", 20_000, format_shape((132, 1, 1)), format_shape((384, 1, 1)), 168, 1024, None, "aten::mm"),
         ("late", 90_000, None, None, None, None, 19.0, None),
     ]
     assert rows(table, "input_dims", "input_types") == [("[[2,3],[3,4]]", '["float","float"]'), (None, None)]

@@ -14,6 +14,7 @@ from core.readers.ncu_report.reader import read_report
 from core.report_tables.index import ReportIndex, shape_texts
 from core.report_tables.registry import REPORT_ANALYSES, find_report_analysis
 from core.tables.columns import MISSING, NO_ROW
+from core.units import format_shape
 from tests.fuzz.seed_reports import counted_report, seeds
 from tests.helpers import ncu_reports as made
 from tests.helpers.counted_launches import DRAM, counted, fp32
@@ -82,10 +83,10 @@ def test_a_table_is_found_by_its_name() -> None:
 def test_shapes_are_texts_and_missing_ones_none() -> None:
     ids, texts = shape_texts(np.array([[4, 1, 1], [MISSING] * 3, [4, 1, 1], [0, 2, 3]], np.int64))
     assert [None if each == NO_ROW else texts[each] for each in ids] == [
-        "4 x 1 x 1",
+        format_shape((4, 1, 1)),
         None,
-        "4 x 1 x 1",
-        "0 x 2 x 3",
+        format_shape((4, 1, 1)),
+        format_shape((0, 2, 3)),
     ]
 
 
@@ -94,7 +95,15 @@ def test_a_kernel_says_where_it_ran(tmp_path: Path) -> None:
     path.write_bytes(made.full_report())
     found = table(read_report(path), "kernels")
     assert rows(found, "launch", "name", "grid", "block", "process", "stream", "nvtx") == [
-        (0, "gemm", "64 x 64 x 1", "256 x 1 x 1", "/app/train (4242)", 7, "step 3 / forward / epoch"),
+        (
+            0,
+            "gemm",
+            format_shape((64, 64, 1)),
+            format_shape((256, 1, 1)),
+            "/app/train (4242)",
+            7,
+            "step 3 / forward / epoch",
+        ),
         (1, "range", None, None, "/app/train (4242)", 7, None),
     ]
     assert rows(found, "device") == [("NVIDIA H100 PCIe",)] * 2
@@ -112,9 +121,9 @@ def test_launches_of_one_shape_on_one_device_are_a_group(tmp_path: Path) -> None
     assert rows(
         found, "grid", "launches", "sum_ns", "mean_ns", "min_ns", "max_ns", "share_pct", "sm_pct"
     ) == [
-        ("2 x 1 x 1", 1, 20_000, 20_000.0, 20_000, 20_000, 62.5, 20.0),
-        ("1 x 1 x 1", 3, 12_000, 6_000.0, 5_000, 7_000, 37.5, 10.0),
-        ("3 x 1 x 1", 1, None, None, None, None, 0.0, 30.0),
+        (format_shape((2, 1, 1)), 1, 20_000, 20_000.0, 20_000, 20_000, 62.5, 20.0),
+        (format_shape((1, 1, 1)), 3, 12_000, 6_000.0, 5_000, 7_000, 37.5, 10.0),
+        (format_shape((3, 1, 1)), 1, None, None, None, None, 0.0, 30.0),
     ]
     assert [found.rows_of(row).tolist() for row in range(3)] == [[3], [0, 1, 2], [4]]
 

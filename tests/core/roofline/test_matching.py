@@ -13,6 +13,7 @@ from core.readers.torch_trace.reader import read_trace
 from core.roofline.kernel_spelling import same_kernels, spell
 from core.roofline.matching import MatchKind, match_kernels, summarize_matches
 from core.tables.trace import DeviceFacts
+from core.units import format_shape
 from tests.helpers.made_launches import DURATION, report_of, throughputs
 from tests.helpers.traces import call, kernel, op, trace_of
 
@@ -106,7 +107,7 @@ def test_counters_of_the_report_stand_beside_the_times_of_the_trace(tmp_path: Pa
     first = throughputs(90.0, 40.0, **GEMM, **{DURATION: 20_000, "dram__bytes.sum.per_second": 1e12})
     second = throughputs(80.0, None, **GEMM, **{DURATION: 30_000})
     rows = matched(tmp_path, first, second, throughputs(1.0, 1.0, kernel="unheard"))
-    gemm = rows["gemm<128>", "8 x 2 x 1"]
+    gemm = rows["gemm<128>", format_shape((8, 2, 1))]
     assert (gemm["calls"], gemm["sum_ns"], gemm["mean_ns"]) == (2, 40_000, 20_000)
     assert (gemm["launches"], gemm["profiled_ns"]) == (2, 25_000)
     # The mean of what was measured: nothing stands for a missing value.
@@ -143,10 +144,10 @@ def test_what_the_shapes_say_stands_beside_what_was_counted(tmp_path: Path) -> N
 
 def test_another_size_is_another_kernel_and_what_is_absent_has_no_counters(tmp_path: Path) -> None:
     rows = matched(tmp_path, throughputs(90.0, 40.0, **GEMM))
-    small = rows["gemm<128>", "4 x 1 x 1"]
+    small = rows["gemm<128>", format_shape((4, 1, 1))]
     assert small["match"] == "in the report with another grid or block only"
     assert (small["launches"], small["sm_pct"], small["profiled_ns"]) == (0, None, None)
-    assert rows["relu", "8 x 2 x 1"]["match"] == "not in the report"
+    assert rows["relu", format_shape((8, 2, 1))]["match"] == "not in the report"
 
 
 def test_without_a_recorded_size_the_name_decides_and_the_table_says_so(tmp_path: Path) -> None:
