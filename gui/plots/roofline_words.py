@@ -140,7 +140,9 @@ class WordLayout:
         metrics = self._fonts.plain
         height, lead = metrics.height(), TRIANGLE_PX + _TRIANGLE_GAP_PX
         width = lead + metrics.horizontalAdvance(ABOVE_WORDS)
-        visible = above[np.isin(above, self._placed.order)] if len(above) else above
+        in_sight = np.zeros(len(self._placed.x), np.bool_)
+        in_sight[self._placed.order] = True
+        visible = above[in_sight[above]]
         for place, point in enumerate(visible[:MOST_TRIANGLES].tolist()):
             at = self._visible(point)
             if at is None:
