@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QSize, Signal
 from PySide6.QtGui import QGuiApplication, QPainter
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPushButton, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QToolButton, QVBoxLayout, QWidget
 
-from core.units import format_pct
-from gui.plain_text import Paragraph, plain_label, tip_text, visible_text
+from gui.plain_text import Paragraph, plain_label, tip_text
 from gui.theme import set_kind
 from gui.widgets.category_swatch import category_swatch
 from gui.widgets.elided_label import ElidedLabel
@@ -17,27 +16,20 @@ from gui.widgets.key_values import KeyValues
 from gui.widgets.nsight_sections import command_in
 from gui.widgets.nsight_words import (
     CLOCK_NOTE,
-    ICONS,
-    LEVELS,
-    evidence_rows,
     launch_pairs,
     report_pairs,
 )
-from gui.widgets.pill import Pill
 from gui.widgets.trace_inspector import WrappedText
+from gui.widgets.verdict_view import VerdictView
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPaintEvent
 
-    from core.roofline.verdict import Remedy, Verdict
+    from core.roofline.verdict import Verdict
     from gui.reports.document import ReportDocument
     from gui.theme import Theme, ThemeController
-    from gui.widgets.evidence import EvidenceRow
 
 NAME_LINES: Final = 5
-MOST_REMEDIES: Final = 3
-FIRST_EVIDENCE: Final = 5
-"""So many figures are shown at first."""
 
 
 class NsightHead(QWidget):
@@ -106,34 +98,21 @@ class NsightInspector(QWidget):
         self._nothing = plain_label("No kernel is chosen.", wrap=True)
         set_kind(self._nothing, kind="secondary")
         self.name = WrappedText("Full name of the kernel", NAME_LINES)
-        self.pill = Pill(theme)
-        self._how = plain_label()
-        set_kind(self._how, kind="secondary")
-        self.words = Paragraph()
-        set_kind(self.words, kind="secondary")
-        self.evidence = EvidenceLines()
         self.command = ""
         self.copy_command = QPushButton("Copy command")
         set_kind(self.copy_command, size="small")
         self.copy_command.clicked.connect(lambda _=False: QGuiApplication.clipboard().setText(self.command))
-        self.remedies = Remedies()
+        self.verdict = VerdictView(theme, _left(self.copy_command))
         self.roofline = QPushButton("Show on roofline")
         self.roofline.setVisible(has_roofline)
         self.roofline.clicked.connect(lambda _=False: self.roofline_asked.emit())
         self.launch, self.report = KeyValues(), KeyValues()
         self._note = Paragraph(CLOCK_NOTE)
         set_kind(self._note, kind="caption")
-        head = QWidget()
-        row = QHBoxLayout(head)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(8)
-        row.addWidget(self.pill)
-        row.addWidget(self._how)
-        row.addStretch(1)
         self._sections = {
             "nothing": _Section(theme, "", self._nothing),
-            "verdict": _Section(theme, "", head, self.words, _left(self.copy_command), self.evidence),
-            "do": _Section(theme, "What to do", self.remedies),
+            "verdict": _Section(theme, "", self.verdict),
+            "do": _Section(theme, "What to do", self.verdict.remedies),
             "roofline": _Section(theme, "", _left(self.roofline)),
             "launch": _Section(theme, "Launch", self.name, self.launch),
             "report": _Section(theme, "Report", self.report, self._note),
@@ -179,18 +158,10 @@ class NsightInspector(QWidget):
         self._show(*shown)
 
     def _show_verdict(self, verdict: Verdict) -> None:
-        kind = str(verdict.kind)
-        unknown = kind == "unknown"
-        words = "No verdict" if unknown else kind.capitalize()
-        self.pill.set_state(ICONS.get(kind, "info"), words, LEVELS.get(kind, "none"))
-        self._how.setText("" if unknown else verdict.confidence)
-        self.evidence.set_rows(evidence_rows(verdict))
-        self.evidence.setVisible(bool(verdict.evidence))
+        self.verdict.show_verdict(verdict)
         self.command = command_in(verdict.words)
         self.copy_command.setVisible(bool(self.command))
         self.copy_command.setToolTip(tip_text(self.command))
-        self.words.set_plain(visible_text(verdict.words.replace("`", "")))
-        self.remedies.show_remedies(verdict.remedies[:MOST_REMEDIES])
 
     def _show(self, *names: str) -> None:
         for name, section in self._sections.items():
@@ -200,107 +171,12 @@ class NsightInspector(QWidget):
         """Copies everything that is shown."""
         lines = [self.head.text, self.name.toPlainText()]
         if not self._sections["verdict"].isHidden():
-            lines.append(f"{self.pill.text}, {self._how.text()}")
-            lines += [f"{row.what}\t{row.value}\t{row.against}" for row in self.evidence.rows]
-            lines.append(self.words.plain)
+            lines += self.verdict.lines
         if not self._sections["do"].isHidden():
-            lines += self.remedies.lines
+            lines += self.verdict.remedies.lines
         for values in (self.launch, self.report):
             lines += [f"{key}\t{value}" for key, value in values.pairs]
         QGuiApplication.clipboard().setText("\n".join(lines))
-
-
-class EvidenceLines(QWidget):
-    """What a verdict rests on: label and value, below them what it is held against; the weightiest first."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.rows: tuple[EvidenceRow, ...] = ()
-        self._lines: list[tuple[ElidedLabel, ElidedLabel, ElidedLabel]] = []
-        self._is_whole = False
-        self.more = QPushButton()
-        set_kind(self.more, kind="flat", size="small")
-        self.more.clicked.connect(lambda _=False: self._toggle())
-        self._column = QVBoxLayout()
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(1)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(4)
-        layout.addLayout(self._column)
-        layout.addWidget(self.more, 0, Qt.AlignmentFlag.AlignLeft)
-
-    def set_rows(self, rows: tuple[EvidenceRow, ...]) -> None:
-        """Shows these."""
-        self.rows = rows
-        while len(self._lines) < len(rows):
-            self._add_line()
-        self._show()
-
-    def _toggle(self) -> None:
-        self._is_whole = not self._is_whole
-        self._show()
-
-    def _show(self) -> None:
-        count = len(self.rows) if self._is_whole else min(FIRST_EVIDENCE, len(self.rows))
-        for place, labels in enumerate(self._lines):
-            used = place < count
-            texts = ("", "", "")
-            if used:
-                row = self.rows[place]
-                texts = (row.what, row.value, row.against)
-            for label, text in zip(labels, texts, strict=True):
-                label.set_full_text(text)
-                label.setVisible(used and bool(text))
-        self.more.setVisible(len(self.rows) > FIRST_EVIDENCE)
-        self.more.setText("Less evidence" if self._is_whole else f"All {len(self.rows)} figures")
-
-    def _add_line(self) -> None:
-        what, value, against = ElidedLabel(), ElidedLabel(), ElidedLabel()
-        set_kind(what, kind="secondary")
-        set_kind(value, kind="table-text")
-        set_kind(against, kind="caption")
-        against.setContentsMargins(0, 0, 0, 4)
-        row = QHBoxLayout()
-        row.setSpacing(8)
-        row.addWidget(what)
-        row.addStretch(1)
-        row.addWidget(value)
-        self._column.addLayout(row)
-        self._column.addWidget(against)
-        self._lines.append((what, value, against))
-
-
-class Remedies(QWidget):
-    """Numbered advice with the bound of what it can gain."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._grid = QGridLayout(self)
-        self._grid.setContentsMargins(0, 0, 0, 0)
-        self._grid.setHorizontalSpacing(10)
-        self._grid.setVerticalSpacing(6)
-        self._grid.setColumnStretch(1, 1)
-        self.lines: list[str] = []
-
-    def show_remedies(self, remedies: tuple[Remedy, ...]) -> None:
-        """Shows these."""
-        while item := self._grid.takeAt(0):
-            widget = item.widget()
-            if widget is not None:
-                widget.hide()
-                widget.deleteLater()
-        self.lines = []
-        for place, remedy in enumerate(remedies):
-            gain = "" if remedy.gain_pct is None else f" At most {format_pct(remedy.gain_pct)}, estimate."
-            text = f"{visible_text(remedy.text)}{gain}"
-            number, words = plain_label(str(place + 1)), Paragraph(text)
-            set_kind(number, kind="secondary")
-            set_kind(words, kind="table-text")
-            words.setToolTip(tip_text(visible_text(remedy.basis)))
-            self._grid.addWidget(number, place, 0, Qt.AlignmentFlag.AlignTop)
-            self._grid.addWidget(words, place, 1)
-            self.lines.append(f"{place + 1}\t{text}")
 
 
 class _Section(QWidget):

@@ -21,7 +21,8 @@ from gui.widgets.nsight_detail import LaunchDetail
 from gui.widgets.nsight_export import PartExport
 from gui.widgets.nsight_kernels import KernelListView
 from gui.widgets.nsight_tables import ReportTables
-from gui.widgets.nsight_words import totals_words, verdict_words
+from gui.widgets.nsight_words import totals_words
+from gui.widgets.verdict_words import verdict_words
 
 if TYPE_CHECKING:
     from gui.reports.answers import LaunchAnswer

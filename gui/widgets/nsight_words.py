@@ -8,36 +8,21 @@ from core.analyses.report_view.words import value_text
 from core.tables.columns import MISSING, NO_ROW
 from core.units import (
     NOT_MEASURED,
-    format_bytes_per_s,
     format_count,
     format_duration_ns,
-    format_flop_per_s,
-    format_number,
-    format_pct,
 )
 from gui.plain_text import visible_text
 from gui.reports.kernel_list import shape_text, sum_ns
-from gui.widgets.evidence import EvidenceRow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from core.roofline.verdict import Evidence, Verdict
     from core.tables.ncu import Report
     from gui.reports.kernel_list import KernelList
 
 Pairs = list[tuple[str, str, str]]
 """(label, value, why) a line."""
 
-LEVELS: Final = {
-    "memory-bound": "info",
-    "compute-bound": "ok",
-    "balanced": "ok",
-    "latency-bound": "warn",
-    "communication": "info",
-    "unknown": "none",
-}
-ICONS: Final = {"latency-bound": "warning", "unknown": "question", "compute-bound": "check-circle"}
 _NO_METRIC: Final = "Not collected."
 _LAUNCH: Final = (
     ("Registers", "launch__registers_per_thread", "register/thread"),
@@ -46,12 +31,6 @@ _LAUNCH: Final = (
     ("Theoretical occupancy", "sm__maximum_warps_per_active_cycle_pct", "%"),
     ("Achieved occupancy", "sm__warps_active.avg.pct_of_peak_sustained_active", "%"),
 )
-_FORMATS: Final[dict[str, Callable[[float], str]]] = {
-    "pct": format_pct,
-    "ns": format_duration_ns,
-    "bytes_per_s": format_bytes_per_s,
-    "flop_per_s": format_flop_per_s,
-}
 CLOCK: Final = "smsp__cycles_elapsed.avg.per_second"
 CLOCK_NOTE: Final = "Locked clocks: compare percentages, not durations, with a trace."
 
@@ -119,30 +98,3 @@ def totals_words(kernels: KernelList, rows: Sequence[int], report: Report) -> st
     if report.session.tool_version:
         parts.append(f"Nsight Compute {version_words(report)}")
     return "   ".join(parts)
-
-
-def verdict_words(verdict: Verdict) -> str:
-    """The kind as a word for lists; "" of an unknown one."""
-    return "" if str(verdict.kind) == "unknown" else str(verdict.kind).capitalize()
-
-
-def evidence_rows(verdict: Verdict) -> tuple[EvidenceRow, ...]:
-    """What a verdict rests on."""
-    return tuple(
-        EvidenceRow(visible_text(each.label), evidence_text(each), visible_text(each.against))
-        for each in verdict.evidence
-    )
-
-
-def evidence_text(evidence: Evidence) -> str:
-    """One figure with its unit."""
-    value = evidence.value
-    if value is None or isinstance(value, str):
-        return visible_text(value) if isinstance(value, str) else NOT_MEASURED
-    scaled = _FORMATS.get(evidence.unit)
-    if scaled is not None:
-        return scaled(value)
-    if evidence.unit == "count" and float(value).is_integer():
-        return format_count(int(value))
-    text = format_number(value, 4)
-    return f"{text} FLOP/B" if evidence.unit == "flop_per_byte" else text

@@ -24,21 +24,18 @@ from gui.plain_text import Paragraph, plain_label, visible_text
 from gui.theme import set_kind
 from gui.widgets.inspector_section import InspectorSection
 from gui.widgets.key_values import KeyValues
-from gui.widgets.nsight_inspector import EvidenceLines, NsightHead, Remedies
-from gui.widgets.nsight_words import ICONS, LEVELS, evidence_rows
-from gui.widgets.pill import Pill
+from gui.widgets.nsight_inspector import NsightHead
 from gui.widgets.trace_inspector import WrappedText
+from gui.widgets.verdict_view import VerdictView
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPaintEvent
 
     from core.roofline.ceilings import Ceilings, TrafficCeiling, WorkCeiling
-    from core.roofline.verdict import Verdict
     from gui.rooflines.board import Board
     from gui.theme import Theme, ThemeController
 
 NAME_LINES: Final = 5
-MOST_REMEDIES: Final = 3
 _BAR_HEIGHT_PX: Final = 8
 _ORIGINS: Final = {
     CeilingOrigin.DATA_SHEET: "",
@@ -65,19 +62,13 @@ class RooflineInspector(QWidget):
         self._nothing = plain_label("Select a point or a row.", wrap=True)
         set_kind(self._nothing, kind="secondary")
         self.name = WrappedText("Full name of the kernel", NAME_LINES)
-        self.pill = Pill(theme)
-        self._how = plain_label()
-        set_kind(self._how, kind="secondary")
-        self.words = Paragraph()
-        set_kind(self.words, kind="secondary")
-        self.evidence = EvidenceLines()
+        self.verdict = VerdictView(theme)
         self.facts, self.ceilings = KeyValues(), KeyValues()
         self.bar = RoofBar(theme)
         self._reached, self._gain = plain_label(), plain_label()
         set_kind(self._gain, kind="secondary")
         self.above = Paragraph()
         set_kind(self.above, kind="secondary", level="warn")
-        self.remedies = Remedies()
         self.open = QPushButton()
         set_kind(self.open, kind="primary", size="small")
         self.open.clicked.connect(lambda _=False: self.open_asked.emit())
@@ -86,12 +77,12 @@ class RooflineInspector(QWidget):
         self._sections = {
             "nothing": InspectorSection(theme, "", self._nothing),
             "name": InspectorSection(theme, "", self.name),
-            "verdict": InspectorSection(theme, "", _row(self.pill, self._how), self.words, self.evidence),
+            "verdict": InspectorSection(theme, "", self.verdict),
             "place": InspectorSection(theme, "On the roofline", self.facts),
             "distance": InspectorSection(
                 theme, "Distance to the roof", self.bar, _ends(self._reached, self._gain), self.above
             ),
-            "do": InspectorSection(theme, "What to do", self.remedies),
+            "do": InspectorSection(theme, "What to do", self.verdict.remedies),
             "open": InspectorSection(theme, "", _row(self.open)),
             "ceilings": InspectorSection(theme, "Ceilings", self.ceilings, self._sources),
         }
@@ -134,7 +125,7 @@ class RooflineInspector(QWidget):
         shown = ["name", "place", "open", "ceilings"]
         verdict = board.verdicts[row] if board.verdicts else None
         if verdict is not None:
-            self._show_verdict(verdict)
+            self.verdict.show_verdict(verdict)
             shown += ["verdict", *(["do"] if verdict.remedies else [])]
         if self._show_distance(board, row, above):
             shown.append("distance")
@@ -146,28 +137,13 @@ class RooflineInspector(QWidget):
         if not self._sections["name"].isHidden():
             lines.append(self.name.toPlainText())
         if not self._sections["verdict"].isHidden():
-            lines += [f"{self.pill.text}, {self._how.text()}", self.words.plain]
-            lines += [f"{row.what}\t{row.value}\t{row.against}" for row in self.evidence.rows]
+            lines += self.verdict.lines
         if not self._sections["do"].isHidden():
-            lines += self.remedies.lines
+            lines += self.verdict.remedies.lines
         for name, values in (("place", self.facts), ("ceilings", self.ceilings)):
             if not self._sections[name].isHidden():
                 lines += [f"{key}\t{value}" for key, value in values.pairs]
         QGuiApplication.clipboard().setText("\n".join(lines))
-
-    def _show_verdict(self, verdict: Verdict) -> None:
-        kind = str(verdict.kind)
-        unknown = kind == "unknown"
-        self.pill.set_state(
-            ICONS.get(kind, "info"),
-            "No verdict" if unknown else kind.capitalize(),
-            LEVELS.get(kind, "none"),
-        )
-        self._how.setText("" if unknown else verdict.confidence)
-        self.evidence.set_rows(evidence_rows(verdict))
-        self.evidence.setVisible(bool(verdict.evidence))
-        self.words.set_plain(visible_text(verdict.words.replace("`", "")))
-        self.remedies.show_remedies(verdict.remedies[:MOST_REMEDIES])
 
     def _show_distance(self, board: Board, row: int, above: str) -> bool:
         rate, roof = float(board.places.flop_per_s[row]), float(board.places.roof_flop_per_s[row])

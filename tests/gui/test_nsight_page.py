@@ -136,6 +136,8 @@ def test_each_tab_shows_something_of_every_launch(
             page = view.detail.page(key)
             if isinstance(page, SourceTab):
                 continue
+            if isinstance(page, LaunchTab):
+                page.finish()
             shown = page.shown if isinstance(page, LaunchTab) else view.detail.metrics.model.rows
             assert len(shown), (row, key)
 
@@ -375,10 +377,10 @@ def test_the_inspector_judges_with_evidence(
     view = open_report(write_kernel_csv(tmp_path / "k.csv", *KERNELS))
     qtbot.waitUntil(lambda: bool(view.document.verdicts), timeout=LIMIT_MS)
     inspector = page_of(window).nsight_inspector
-    assert inspector.pill.text == "Compute-bound"
-    assert [row.what for row in inspector.evidence.rows][:2] == ["SM throughput", "Memory throughput"]
+    assert inspector.verdict.pill.text == "Compute-bound"
+    assert [row.what for row in inspector.verdict.evidence.rows][:2] == ["SM throughput", "Memory throughput"]
     view.choose_row(1)
-    assert inspector.pill.text == "Memory-bound"
+    assert inspector.verdict.pill.text == "Memory-bound"
     assert view.list.kernels.verdicts == ("Compute-bound", "Memory-bound", "Compute-bound")
 
 
