@@ -11,7 +11,7 @@ Source: names of metrics in reports of Nsight Compute 2020.3 to 2026.2, and its 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from core.analyses.report_view.parts import Cell, TableColumn, TablePart
@@ -39,6 +39,7 @@ class Sum:
     parts: _Names
 
 
+_COUNTED: Final = ("inst", "request", "sector")
 _Place = _Names | HitRate | Sum
 _Row = tuple[str, tuple[_Place, ...]]
 
@@ -50,10 +51,14 @@ class MemoryTable:
     Attributes:
         columns: Titles, without that of the words of the rows.
         rows: Words, and the metrics of each cell.
+        note: What holds of all of it, "".
+        titles_tell: Whether counts stand without their units, which titles and note tell.
     """
 
     columns: tuple[str, ...]
     rows: tuple[_Row, ...]
+    note: str = ""
+    titles_tell: bool = True
 
 
 def memory_part(label: str, table: MemoryTable, launch: LaunchMetrics) -> TablePart:
@@ -62,11 +67,14 @@ def memory_part(label: str, table: MemoryTable, launch: LaunchMetrics) -> TableP
     left_out = []
     for words, places in table.rows:
         cells = [_cell(place, launch) for place in places]
+        if table.titles_tell:
+            cells = [_without_unit(cell) for cell in cells]
         if any(cell is not None and cell.value is not None for cell in cells):
             rows.append((Cell(value=words), *cells))
         else:
             left_out.append(words)
-    note = f"Not collected: {', '.join(left_out)}." if left_out else ""
+    missing = f"Not collected: {', '.join(left_out)}." if left_out else ""
+    note = " ".join(part for part in (table.note, missing) if part)
     return TablePart(
         label=label,
         columns=(
@@ -76,6 +84,10 @@ def memory_part(label: str, table: MemoryTable, launch: LaunchMetrics) -> TableP
         rows=tuple(rows),
         note=note if rows else "Not collected.",
     )
+
+
+def _without_unit(cell: Cell | None) -> Cell | None:
+    return replace(cell, unit_in_title=True) if cell is not None and cell.unit in _COUNTED else cell
 
 
 def _cell(place: _Place, launch: LaunchMetrics) -> Cell | None:
@@ -333,8 +345,8 @@ L2: Final = MemoryTable(
         "Requests",
         "Sectors",
         "% of peak",
-        "Hits",
-        "Misses",
+        "Sector hits",
+        "Sector misses",
         "Hit rate",
         "Sectors a second",
         "Misses to device",
@@ -429,6 +441,7 @@ POLICIES: Final = MemoryTable(
         _policy("Evict normal", "normal"),
         _policy("Evict normal demote", "normal_demote"),
     ),
+    note="Counted in sectors.",
 )
 
 
@@ -469,4 +482,5 @@ CHART: Final = MemoryTable(
         ),
         _flow("L2 fabric", "lts__t_sectors_srcunit_ltcfabric.sum"),
     ),
+    titles_tell=False,
 )

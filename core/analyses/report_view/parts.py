@@ -28,12 +28,14 @@ class Cell:
         unit: In the vendor's words, of the value as it stands here; "" for a bare number or a text.
         metric: The vendor's name, "" for a text that is no metric.
         help: What a tip says: what the metric is, or why it has no value. "" for nothing.
+        unit_in_title: The title of the column tells the unit: the value is written without it.
     """
 
     value: MetricValue
     unit: str = ""
     metric: str = ""
     help: str = ""
+    unit_in_title: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

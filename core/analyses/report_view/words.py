@@ -44,7 +44,9 @@ _LEAST_ROUNDED: Final = 1e6
 
 def cell_text(cell: Cell | None) -> str:
     """Returns how a cell reads; "" for a place where nothing belongs."""
-    return "" if cell is None else value_text(cell.value, cell.unit)
+    if cell is None:
+        return ""
+    return value_text(cell.value, "" if cell.unit_in_title else cell.unit)
 
 
 def value_text(value: MetricValue, unit: str) -> str:
