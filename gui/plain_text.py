@@ -50,6 +50,8 @@ class Paragraph(QLabel):
 
 def visible_text(text: str) -> str:
     """Words of ours that hold names of a file: controls in them show as escapes, no-break spaces stay."""
+    if text.replace(NO_BREAK_SPACE, " ").isprintable():
+        return text
     return NO_BREAK_SPACE.join(printable(part) for part in text.split(NO_BREAK_SPACE))
 
 

@@ -13,6 +13,7 @@ from gui.reports.differences import Differences
 from gui.theme import set_kind
 from gui.widgets.elided_label import ElidedLabel
 from gui.widgets.nsight_parts import PartTools
+from gui.widgets.nsight_session import SessionTab
 from gui.widgets.nsight_source import SourceTab
 from gui.widgets.nsight_tabs import (
     TABS,
@@ -20,7 +21,6 @@ from gui.widgets.nsight_tabs import (
     LightTab,
     OccupancyTab,
     RulesTab,
-    SessionTab,
     StallTab,
     TabSpec,
     points_of,

@@ -32,7 +32,7 @@ from gui.widgets.nsight_roofline import RooflineChart
 from gui.widgets.nsight_timeline import TimelineChart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from core.analyses.report_view.parts import Cell, Part, RooflinePoint
     from gui.reports.differences import Differences
@@ -266,11 +266,3 @@ def stacked(widgets: Sequence[QWidget]) -> QWidget:
     for widget in widgets:
         layout.addWidget(widget)
     return box
-
-
-def small_button(text: str, run: Callable[[], object]) -> QToolButton:
-    """A flat button of a heading."""
-    button = QToolButton()
-    button.setText(text)
-    button.clicked.connect(lambda _=False: run())
-    return button

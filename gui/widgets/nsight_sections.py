@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from time import perf_counter
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QPainter
 from PySide6.QtWidgets import (
     QComboBox,
@@ -24,7 +25,7 @@ from gui.widgets.nsight_grid import GridCell, GridColumn, GridTable, WideArea
 from gui.widgets.nsight_parts import PAD_PX, grid_cell, part_widget, stacked
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator
 
     from PySide6.QtGui import QPaintEvent
 
@@ -32,7 +33,9 @@ if TYPE_CHECKING:
     from gui.theme import Theme, ThemeController
     from gui.widgets.nsight_parts import PartTools
 
-HEAD_PX: Final = 32
+TURN_S: Final = 0.008
+"""Time that a turn of the event loop gives to building widgets."""
+
 _COMMAND: Final = re.compile(r"`([^`]{1,400})`")
 
 
@@ -45,9 +48,18 @@ class SectionCard(QWidget):
 
     folded = Signal(str, bool)
 
-    def __init__(self, section: SectionView, tools: PartTools, *, is_open: bool) -> None:
+    def __init__(self, section: SectionView, tools: PartTools, *, is_open: bool, waits: bool = False) -> None:
+        """Builds the head.
+
+        Args:
+            section: What is shown.
+            tools: For its parts.
+            is_open: Whether its content is shown.
+            waits: Whether the content is left to ``build``; a click on the head builds it in any case.
+        """
         super().__init__()
         self.section = section
+        self._waits = waits
         self._tools = tools
         self._body: QWidget | None = None
         self._content: QWidget | None = None
@@ -78,7 +90,14 @@ class SectionCard(QWidget):
         self._layout.addLayout(top)
         tools.theme.changed.connect(self._draw)
         self.head.setChecked(is_open)
-        self._toggle(is_open)
+        self._waits = False
+        if not waits:
+            self._toggle(is_open)
+
+    def build(self) -> None:
+        """Builds the content, if it is shown and not there yet."""
+        if self.is_open and self._content is None:
+            self._toggle(True)
 
     @property
     def is_open(self) -> bool:
@@ -86,6 +105,8 @@ class SectionCard(QWidget):
         return self.head.isChecked()
 
     def _toggle(self, is_open: bool) -> None:
+        if self._waits:
+            return
         if is_open and self._content is None:
             self._content = self._build()
             self._layout.addWidget(self._content)
@@ -179,7 +200,7 @@ class MissingNote(QWidget):
 
 
 class ScrolledColumn(QScrollArea):
-    """Widgets one below the other that scroll; ``replace`` keeps the place."""
+    """Widgets one below the other that scroll; ``fill`` keeps the place."""
 
     def __init__(self, name: str) -> None:
         """Args: ``name`` is for screen readers."""
@@ -193,57 +214,79 @@ class ScrolledColumn(QScrollArea):
         self._layout = QVBoxLayout(self._column)
         self._layout.setContentsMargins(0, 0, 0, 12)
         self._layout.setSpacing(0)
-        self._shown: tuple[QWidget, ...] = ()
+        self._shown: list[QWidget] = []
+        self._steps: Iterator[QWidget | None] | None = None
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(0)
+        self._timer.timeout.connect(self._go_on)
+        self._wanted: int | None = None
+        self._last = 0
         self.setWidget(self._column)
 
     @property
     def shown(self) -> tuple[QWidget, ...]:
         """What stands in the column."""
-        return self._shown
+        return tuple(self._shown)
 
-    def replace(self, widgets: Sequence[QWidget]) -> None:
-        """Shows other widgets; those that were there go."""
-        place = self.verticalScrollBar().value()
-        self.setUpdatesEnabled(False)
+    @property
+    def is_whole(self) -> bool:
+        """Whether everything that was asked for stands there."""
+        return self._steps is None
+
+    def fill(self, steps: Iterator[QWidget | None]) -> None:
+        """Shows other widgets, those that were there go.
+
+        Args:
+            steps: Makes the widgets, from top to bottom; None after a piece of work that adds none. It is
+                gone on with between two turns of the event loop, so that many do not hold the window up.
+        """
+        bar = self.verticalScrollBar()
+        # While widgets were still to come, a smaller place was all there was.
+        unfinished = self._steps is not None and bar.value() == self._last
+        self._wanted = self._wanted if unfinished else bar.value()
         while item := self._layout.takeAt(0):
             widget = item.widget()
             if widget is not None:
                 widget.hide()
                 widget.deleteLater()
-        self._shown = tuple(widgets)
-        for each in widgets:
-            self._layout.addWidget(each)
-        self._layout.addStretch(1)
-        self.setUpdatesEnabled(True)
+        self._shown = []
+        self._steps = steps
+        self._go_on()
+
+    def finish(self) -> None:
+        """Makes all that is still to come, now."""
+        while self._steps is not None:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        end = perf_counter() + TURN_S
+        for widget in self._steps or ():
+            if widget is not None:
+                self._shown.append(widget)
+                self._layout.addWidget(widget)
+            if perf_counter() > end:
+                self._timer.start()
+                break
+        else:
+            self._layout.addStretch(1)
+            self._steps = None
         self._layout.activate()
-        self.verticalScrollBar().setValue(place)
+        self._keep_place()
+
+    def _keep_place(self) -> None:
+        """Comes back to where it was scrolled to, unless the user has gone elsewhere meanwhile."""
+        bar = self.verticalScrollBar()
+        if self._wanted is not None and bar.value() in (bar.maximum(), self._last):
+            bar.setValue(self._wanted)
+        self._last = bar.value()
 
     def show_widget(self, widget: QWidget) -> None:
         """Brings a widget's top into sight."""
         self._layout.activate()
+        self._wanted = None
         at = widget.mapTo(self._column, widget.rect().topLeft()).y()
         self.verticalScrollBar().setValue(at)
-
-
-def cards_of(
-    sections: Sequence[SectionView], tools: PartTools, opened: Mapping[str, bool], folded: Sequence[str] = ()
-) -> list[SectionCard]:
-    """Builds the cards of sections.
-
-    Args:
-        sections: In the order in which they are shown.
-        tools: For their parts.
-        opened: What the user has opened and folded, by identifier.
-        folded: Identifiers of those that are folded at first: what they show stands above already.
-    """
-    return [
-        SectionCard(
-            section,
-            tools,
-            is_open=opened.get(section.identifier, section.identifier not in folded and not section.missing),
-        )
-        for section in sections
-    ]
 
 
 class Heading(QWidget):

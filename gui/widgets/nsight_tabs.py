@@ -1,4 +1,4 @@
-"""The tabs of one launch: speed of light, sections by what they are about, occupancy, stalls, rules, session.
+"""The tabs of one launch: speed of light, sections by what they are about, occupancy, stalls, rules.
 
 A tab makes its widgets when it is shown, and anew for each launch.
 """
@@ -17,6 +17,7 @@ from gui.plain_text import visible_text
 from gui.reports.part_tables import table_of
 from gui.theme import set_kind
 from gui.widgets.nsight_bars import BarRow, BarRows
+from gui.widgets.nsight_export import file_stem
 from gui.widgets.nsight_grid import GridCell, GridColumn, GridTable, WideArea
 from gui.widgets.nsight_parts import (
     PartFrame,
@@ -28,17 +29,16 @@ from gui.widgets.nsight_parts import (
     without_repeats,
 )
 from gui.widgets.nsight_rules import RuleRow
-from gui.widgets.nsight_sections import Heading, MissingNote, ScrolledColumn, SectionCard, cards_of
+from gui.widgets.nsight_sections import Heading, MissingNote, ScrolledColumn, SectionCard
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from core.analyses.report_view.facts import (
         Breakdown,
-        FrameView,
         LoadBar,
         OccupancyLimit,
-        RangeView,
+        OccupancyView,
         SpeedOfLight,
         StallBar,
     )
@@ -140,20 +140,37 @@ class LaunchTab(ScrolledColumn):
 
     def show_launch(self, answer: LaunchAnswer, tools: PartTools, opened: dict[str, bool]) -> None:
         """Shows a launch; ``opened`` is what the user has opened and folded."""
-        above = self.above(answer, tools)
-        self.cards = cards_of(sections_of(answer, self.spec.key), tools, opened, self.spec.folded)
-        for card in self.cards:
-            card.folded.connect(self.folded)
-        heading = [Heading(tools.theme, "Sections of the report")] if above and self.cards else []
-        self.replace([*above, *heading, *self.cards])
+        self.cards = []
+        self.fill(self._steps_of(answer, tools, opened))
 
-    def above(self, answer: LaunchAnswer, tools: PartTools) -> list[QWidget]:
-        """What stands above the sections."""
+    def _steps_of(
+        self, answer: LaunchAnswer, tools: PartTools, opened: dict[str, bool]
+    ) -> Iterator[QWidget | None]:
+        has_more = False
+        for widget in self.above(answer, tools):
+            has_more = True
+            yield widget
+        sections = sections_of(answer, self.spec.key)
+        if has_more and sections:
+            yield Heading(tools.theme, "Sections of the report")
+        for section in sections:
+            at_first = section.identifier not in self.spec.folded and not section.missing
+            is_open = opened.get(section.identifier, at_first)
+            card = SectionCard(section, tools, is_open=is_open, waits=True)
+            card.folded.connect(self.folded)
+            self.cards.append(card)
+            yield card
+            card.build()
+            yield None
+
+    def above(self, answer: LaunchAnswer, tools: PartTools) -> Iterator[QWidget]:
+        """Yields what stands above the sections."""
         del answer, tools
-        return []
+        yield from ()
 
     def show_section(self, identifier: str) -> bool:
         """Opens a section and brings it into sight. Returns whether it is here."""
+        self.finish()
         for card in self.cards:
             if card.section.identifier == identifier:
                 card.head.setChecked(True)
@@ -162,44 +179,37 @@ class LaunchTab(ScrolledColumn):
                 return True
         return False
 
-    def rule_rows(self, answer: LaunchAnswer, tools: PartTools, *, most: int | None) -> list[QWidget]:
-        """Rows of rules; ``most`` None: all of them, with all they say."""
-        rows: list[QWidget] = []
+    def rule_rows(self, answer: LaunchAnswer, tools: PartTools, *, most: int | None) -> Iterator[QWidget]:
+        """Yields rows of rules; ``most`` None: all of them, with all they say."""
         for rule in answer.view.rules[:most]:
             row = RuleRow(rule, tools, is_whole=most is None)
             row.section_asked.connect(self.section_asked)
             row.source_asked.connect(self.source_asked)
-            rows.append(row)
-        return rows
+            yield row
 
 
 class LightTab(LaunchTab):
     """Bars, what they are made of, and the first rules."""
 
-    def above(self, answer: LaunchAnswer, tools: PartTools) -> list[QWidget]:
-        """Speed of light of the launch, marks of the baseline."""
+    def above(self, answer: LaunchAnswer, tools: PartTools) -> Iterator[QWidget]:
+        """Speed of light of the launch, marks of the baseline, rules."""
         light = answer.view.light
         before: dict[str, float | None] = {}
         if answer.baseline is not None:
             before = {bar.key: bar.pct for bar in answer.baseline.light.bars}
-        widgets: list[QWidget] = []
         if any(bar.pct is not None for bar in light.bars):
-            bars = BarRows(tools.theme, "GPU speed of light")
-            bars.set_rows([self._row(bar, before, tools) for bar in light.bars], high=100.0, is_pct=True)
-            frame = PartFrame(tools.theme, "GPU speed of light, % of peak", bars, light.note)
-            part = _bars_table(light.bars)
-            tools.export.fill(
-                frame.menu, f"{tools.stem} speed of light", lambda: table_of(part, "speed_of_light"), bars
-            )
-            widgets += [frame, Breakdowns(light, tools)]
+            rows = [self._row(bar, before, tools) for bar in light.bars]
+            values = [(bar.label, Cell(value=bar.pct, unit="%", metric=bar.metric)) for bar in light.bars]
+            yield framed_bars("GPU speed of light, % of peak", rows, values, tools, is_pct=True)
+            yield Breakdowns(light, tools)
         else:
-            widgets.append(MissingNote(light.note))
-        rules = self.rule_rows(answer, tools, most=SHOWN_RULES)
-        if rules:
-            more = len(answer.view.rules) - len(rules)
+            yield MissingNote(light.note)
+        count = len(answer.view.rules)
+        if count:
+            more = count - SHOWN_RULES
             words = f", {format_count(more)} more under Rules" if more > 0 else ""
-            widgets += [Heading(tools.theme, f"Rules from the report{words}"), *rules]
-        return widgets
+            yield Heading(tools.theme, f"Rules from the report{words}")
+        yield from self.rule_rows(answer, tools, most=SHOWN_RULES)
 
     @staticmethod
     def _row(bar: LoadBar, before: dict[str, float | None], tools: PartTools) -> BarRow:
@@ -219,10 +229,36 @@ class LightTab(LaunchTab):
         )
 
 
-def _bars_table(bars: Sequence[LoadBar]) -> TablePart:
-    rows = tuple((Cell(value=bar.label), Cell(value=bar.pct, unit="%", metric=bar.metric)) for bar in bars)
-    columns = (TableColumn(title="", is_label=True), TableColumn(title=""))
-    return TablePart(label="Speed of light", columns=columns, rows=rows)
+def framed_bars(  # noqa: PLR0913  (what is drawn, and what is said around it)
+    title: str,
+    rows: Sequence[BarRow],
+    values: Sequence[tuple[str, Cell]],
+    tools: PartTools,
+    *,
+    is_pct: bool = False,
+    note: str = "",
+) -> PartFrame:
+    """Bars in a frame whose menu saves them.
+
+    Args:
+        title: Above them.
+        rows: What is drawn.
+        values: (label, value) that are copied and saved.
+        tools: For frame and menu.
+        is_pct: Whether the scale ends at 100 %.
+        note: Below them.
+    """
+    bars = BarRows(tools.theme, title)
+    bars.set_rows(rows, high=100.0 if is_pct else None, is_pct=is_pct)
+    part = TablePart(
+        label=title,
+        columns=(TableColumn(title="", is_label=True), TableColumn(title="")),
+        rows=tuple((Cell(value=label), cell) for label, cell in values),
+    )
+    frame = PartFrame(tools.theme, title, bars, note)
+    name = file_stem(title.split(",", 1)[0].casefold())
+    tools.export.fill(frame.menu, f"{tools.stem} {name}", lambda: table_of(part, name), bars)
+    return frame
 
 
 class Breakdowns(QWidget):
@@ -281,47 +317,46 @@ def _breakdown(breakdown: Breakdown, tools: PartTools, most: int | None) -> QWid
 class OccupancyTab(LaunchTab):
     """Theoretical and achieved, what limits, and curves over what could be changed."""
 
-    def above(self, answer: LaunchAnswer, tools: PartTools) -> list[QWidget]:
+    def above(self, answer: LaunchAnswer, tools: PartTools) -> Iterator[QWidget]:
         """Figures, limits, curves."""
         view = answer.view.occupancy
-        before = None if answer.baseline is None else answer.baseline.occupancy
-        widgets: list[QWidget] = []
         if view.theoretical_pct is not None or view.achieved_pct is not None:
-            bars = BarRows(tools.theme, "Occupancy")
-            warps = (
-                (
-                    "Theoretical",
-                    view.theoretical_pct,
-                    view.theoretical_warps,
-                    before and before.theoretical_pct,
-                ),
-                ("Achieved", view.achieved_pct, view.achieved_warps, before and before.achieved_pct),
-            )
-            rows = [
-                BarRow(
-                    label=label,
-                    value=pct,
-                    text=format_pct(pct),
-                    baseline=baseline or None,
-                    tip=f"{format_number(count, 4)} of {format_number(view.most_warps, 4)} warps an SM",
-                )
-                for label, pct, count, baseline in warps
-            ]
-            bars.set_rows(rows, high=100.0, is_pct=True)
-            widgets.append(PartFrame(tools.theme, "Occupancy, % of the warps that an SM holds", bars))
+            before = None if answer.baseline is None else answer.baseline.occupancy
+            rows = _occupancy_rows(view, before)
+            values = [(row.label, Cell(value=row.value, unit="%")) for row in rows]
+            yield framed_bars("Occupancy, % of the warps that an SM holds", rows, values, tools, is_pct=True)
         if any(limit.blocks is not None for limit in view.limits):
-            limits = BarRows(tools.theme, "Limits of occupancy")
-            limits.set_rows([_limit_row(limit) for limit in view.limits])
-            widgets.append(
-                PartFrame(tools.theme, "Blocks that fit on an SM at a time, by what limits them", limits)
-            )
+            rows = [_limit_row(limit) for limit in view.limits]
+            values = [
+                (limit.label, Cell(value=limit.blocks, unit="block", metric=limit.metric))
+                for limit in view.limits
+            ]
+            yield framed_bars("Blocks that fit on an SM, by what limits them", rows, values, tools)
         if view.curves:
-            widgets.append(_Curves([part_widget(part, tools) for part in view.curves]))
+            yield _Curves([part_widget(part, tools) for part in view.curves])
             words = "from the report" if view.origin == "stored" else "computed from the device's limits"
-            widgets.append(note_label(f"Curves {words}. {view.note}".strip()))
+            yield note_label(f"Curves {words}. {view.note}".strip())
         elif view.note:
-            widgets.append(MissingNote(view.note))
-        return widgets
+            yield MissingNote(view.note)
+
+
+def _occupancy_rows(view: OccupancyView, before: OccupancyView | None) -> list[BarRow]:
+    most = format_number(view.most_warps, 4)
+    marks = (None, None) if before is None else (before.theoretical_pct, before.achieved_pct)
+    shown = (
+        ("Theoretical", view.theoretical_pct, view.theoretical_warps, marks[0]),
+        ("Achieved", view.achieved_pct, view.achieved_warps, marks[1]),
+    )
+    return [
+        BarRow(
+            label=label,
+            value=pct,
+            text=format_pct(pct),
+            baseline=baseline,
+            tip=f"{format_number(warps, 4)} of {most} warps an SM",
+        )
+        for label, pct, warps, baseline in shown
+    ]
 
 
 def _limit_row(limit: OccupancyLimit) -> BarRow:
@@ -350,28 +385,27 @@ class _Curves(QWidget):
 class StallTab(LaunchTab):
     """What warps did between two instructions."""
 
-    def above(self, answer: LaunchAnswer, tools: PartTools) -> list[QWidget]:
+    def above(self, answer: LaunchAnswer, tools: PartTools) -> Iterator[QWidget]:
         """Bars, longest first, with the baseline's."""
         view = answer.view.stalls
-        if not view.bars:
-            return [MissingNote(view.note)] if view.note else []
-        before = (
-            {} if answer.baseline is None else {bar.key: bar.cycles for bar in answer.baseline.stalls.bars}
-        )
-        bars = BarRows(tools.theme, "Warp states")
-        bars.set_rows([_stall_row(bar, before) for bar in view.bars])
-        whole = "" if view.cycles_per_issue is None else f", {format_number(view.cycles_per_issue, 4)} in all"
-        frame = PartFrame(tools.theme, f"Cycles between two instructions of a warp{whole}", bars, view.note)
-        part = TablePart(
-            label="Warp states",
-            columns=(TableColumn(title="", is_label=True), TableColumn(title="")),
-            rows=tuple(
-                (Cell(value=bar.label), Cell(value=bar.cycles, unit="cycle", metric=bar.metric))
-                for bar in view.bars
-            ),
-        )
-        tools.export.fill(frame.menu, f"{tools.stem} stalls", lambda: table_of(part, "stalls"), bars)
-        return [frame]
+        if view.bars:
+            before: dict[str, float] = {}
+            if answer.baseline is not None:
+                before = {bar.key: bar.cycles for bar in answer.baseline.stalls.bars}
+            whole = view.cycles_per_issue
+            words = "" if whole is None else f", {format_number(whole, 4)} in all"
+            values = [
+                (bar.label, Cell(value=bar.cycles, unit="cycle", metric=bar.metric)) for bar in view.bars
+            ]
+            yield framed_bars(
+                f"Cycles between two instructions of a warp{words}",
+                [_stall_row(bar, before) for bar in view.bars],
+                values,
+                tools,
+                note=view.note,
+            )
+        elif view.note:
+            yield MissingNote(view.note)
 
 
 def _stall_row(bar: StallBar, before: dict[str, float]) -> BarRow:
@@ -387,76 +421,12 @@ def _stall_row(bar: StallBar, before: dict[str, float]) -> BarRow:
 class RulesTab(LaunchTab):
     """All that the rules said."""
 
-    def above(self, answer: LaunchAnswer, tools: PartTools) -> list[QWidget]:
+    def above(self, answer: LaunchAnswer, tools: PartTools) -> Iterator[QWidget]:
         """All rules, whole."""
-        rows = self.rule_rows(answer, tools, most=None)
-        if rows:
-            return rows
+        yield from self.rule_rows(answer, tools, most=None)
+        if answer.view.rules:
+            return
         words = "The rules of this report said nothing of this kernel."
         if not answer.view.sections:
             words = "A table of ncu --csv holds no rules. Collect a report with `ncu --set full -o report`."
-        return [MissingNote(words)]
-
-
-class SessionTab(LaunchTab):
-    """What the report says of itself, and of this launch: NVTX ranges and the host's stack."""
-
-    def above(self, answer: LaunchAnswer, tools: PartTools) -> list[QWidget]:
-        """Ranges and stack of the launch first, then the groups of facts."""
-        view = answer.view
-        widgets = [*_ranges(view.ranges, tools), *_frames(view.frames, tools)]
-        groups: dict[str, list[list[GridCell]]] = {}
-        for fact in view.session:
-            tip = "Private: gone from a report that is stripped of private data" if fact.is_private else ""
-            label = GridCell(text=visible_text(fact.label), tip=tip)
-            value = GridCell(text=visible_text(fact.value), tip=tip)
-            groups.setdefault(fact.group, []).append([label, value])
-        columns = (GridColumn(title="", is_label=True), GridColumn(title="", is_label=True, weight=3))
-        for group, lines in groups.items():
-            widgets += _titled(visible_text(group), columns, lines, tools)
-        return widgets or [MissingNote("The file says nothing of its session.")]
-
-
-def _ranges(ranges: Sequence[RangeView], tools: PartTools) -> list[QWidget]:
-    columns = (
-        GridColumn(title="Range", is_label=True, weight=3),
-        GridColumn(title="Domain", is_label=True),
-        GridColumn(title="Thread"),
-    )
-    rows = [
-        [
-            GridCell(text="  " * (each.depth or 0) + visible_text(each.name)),
-            GridCell(text=visible_text(each.domain) or "default"),
-            GridCell(text=NOT_MEASURED if each.thread_id is None else str(each.thread_id)),
-        ]
-        for each in ranges
-    ]
-    return _titled("NVTX ranges at this launch", columns, rows, tools) if rows else []
-
-
-def _frames(frames: Sequence[FrameView], tools: PartTools) -> list[QWidget]:
-    columns = (
-        GridColumn(title="Function, innermost first", is_label=True, weight=2),
-        GridColumn(title="File", is_label=True),
-        GridColumn(title="Module", is_label=True),
-    )
-    rows = [
-        [
-            GridCell(text=visible_text(each.symbol) or hex(each.address or 0)),
-            GridCell(text=_file_words(each.file, each.line), tip=visible_text(each.file)),
-            GridCell(text=visible_text(each.module)),
-        ]
-        for each in frames
-    ]
-    return _titled("Call stack of this launch", columns, rows, tools) if rows else []
-
-
-def _file_words(file: str, line: int | None) -> str:
-    name = visible_text(file).rsplit("/", maxsplit=1)[-1]
-    return f"{name}:{line}" if name and line is not None else name
-
-
-def _titled(
-    title: str, columns: Sequence[GridColumn], rows: Sequence[Sequence[GridCell]], tools: PartTools
-) -> list[QWidget]:
-    return [Heading(tools.theme, title), WideArea(GridTable(tools.theme, title, columns, rows))]
+        yield MissingNote(words)
