@@ -27,9 +27,9 @@ PIN_PX: Final = 16
 _PIN_LEFT_PX: Final = HEADER_PX - 22
 _CARET_LEFT_PX: Final = 5
 _INDENT_PX: Final = 24
-_NAME_SHARE: Final = 0.75
-_BETWEEN_PX: Final = 3
-_LEAST_NOTE_PX: Final = 24
+_NOTE_SHARE: Final = 0.4
+"""So much of a header a note may take from its name."""
+_BETWEEN_PX: Final = 8
 _TICK_EVERY_PX: Final = 66
 _LEVELS: Final = 16
 _NAMES_PX: Final = 26
@@ -97,7 +97,7 @@ def draw_header(
         return
     if strip.kind == "counter":
         counter = content.counters[strip.number]
-        _draw_names(painter, look.top, strip, counter.name, counter.note, theme, HEADER_PX - 8)
+        _draw_names(painter, look.top, strip, counter.name, (counter.note,), theme, HEADER_PX - 8)
         return
     facts = content.index.lanes[strip.number]
     name = facts.name
@@ -115,10 +115,11 @@ def draw_header(
     names_top = names_top_px(strip, look)
     if strip.can_fold:
         _draw_caret(painter, names_top + _name_middle(strip) - 8, not strip.closed, theme)
-    note = "" if strip.pinned else facts.note
+    notes: tuple[str, ...] = ("" if strip.pinned else facts.note,)
     if strip.hidden_rows:
-        note = f"{format_count(len(strip.rows))} of {format_count(len(strip.rows) + strip.hidden_rows)} rows"
-    _draw_names(painter, names_top, strip, name, note, theme, right)
+        counted = f"{format_count(len(strip.rows))} of {format_count(len(strip.rows) + strip.hidden_rows)}"
+        notes = (f"{counted} rows", counted)
+    _draw_names(painter, names_top, strip, name, notes, theme, right)
 
 
 def _draw_group_header(
@@ -141,7 +142,7 @@ def _draw_group_header(
         painter,
         QRectF(left, look.top, HEADER_PX - 8 - left, strip.height),
         (facts.name, name_font, theme.color("text")),
-        (facts.note, note_font, theme.color("text2")),
+        ((facts.note,), note_font, theme.color("text2")),
     )
 
 
@@ -158,39 +159,60 @@ def _name_middle(strip: Strip) -> float:
 
 
 def _draw_names(  # noqa: PLR0913, PLR0917  (where, what, how)
-    painter: QPainter, top: float, strip: Strip, name: str, note: str, theme: Theme, right: float
+    painter: QPainter,
+    top: float,
+    strip: Strip,
+    name: str,
+    notes: tuple[str, ...],
+    theme: Theme,
+    right: float,
 ) -> None:
     font = theme.font(theme.px_small)
     colour = theme.color("text2")
     middle = top + _name_middle(strip)
     box = QRectF(_INDENT_PX, middle - 8, right - _INDENT_PX, 16)
-    _draw_pair(painter, box, (name, font, colour), (note, font, colour))
+    _draw_pair(painter, box, (name, font, colour), (notes, font, colour))
 
 
 def _draw_pair(
     painter: QPainter,
     box: QRectF,
     left: tuple[str, QFont, QColor],
-    right: tuple[str, QFont, QColor],
+    right: tuple[tuple[str, ...], QFont, QColor],
 ) -> None:
-    """Draws a name at the left and a note at the right of a box; the name gets what it needs, up to 3/4."""
+    """Draws a name at the left and a note at the right of a box."""
     name, name_font, name_colour = left
-    note, note_font, note_colour = right
-    cut = Qt.TextElideMode.ElideRight
+    notes, note_font, note_colour = right
     middle = Qt.AlignmentFlag.AlignVCenter
-    name_metrics, note_metrics = QFontMetricsF(name_font), QFontMetricsF(note_font)
-    most = box.width() if not note else box.width() * _NAME_SHARE
-    name = name_metrics.elidedText(name, cut, most + 1)
-    room = box.width() - name_metrics.horizontalAdvance(name) - _BETWEEN_PX
+    name, note = fitted_pair(box.width(), (name, QFontMetricsF(name_font)), (notes, QFontMetricsF(note_font)))
     painter.setFont(name_font)
     painter.setPen(name_colour)
     painter.drawText(box, middle, name)
-    if room >= _LEAST_NOTE_PX:
-        painter.setFont(note_font)
-        painter.setPen(note_colour)
-        painter.drawText(
-            box, middle | Qt.AlignmentFlag.AlignRight, note_metrics.elidedText(note, cut, room + 1)
-        )
+    painter.setFont(note_font)
+    painter.setPen(note_colour)
+    painter.drawText(box, middle | Qt.AlignmentFlag.AlignRight, note)
+
+
+def fitted_pair(
+    width: float, left: tuple[str, QFontMetricsF], right: tuple[tuple[str, ...], QFontMetricsF]
+) -> tuple[str, str]:
+    """Returns name and note as they fit beside each other.
+
+    Args:
+        width: Room for both, in pixels.
+        left: The name and its font.
+        right: Ways to write the note, the longest first, and its font. The first that leaves the name whole
+            is taken, or that takes no more than its share; if none does, the last is cut to that.
+    """
+    name, name_metrics = left
+    notes, note_metrics = right
+    cut = Qt.TextElideMode.ElideRight
+    room = max(width - name_metrics.horizontalAdvance(name) - _BETWEEN_PX, width * _NOTE_SHARE)
+    fitting = (each for each in notes if note_metrics.horizontalAdvance(each) <= room)
+    note = next(fitting, note_metrics.elidedText(notes[-1], cut, room))
+    taken = note_metrics.horizontalAdvance(note) + _BETWEEN_PX if note else 0
+    # A pixel more: rounding must not cut what just fits.
+    return name_metrics.elidedText(name, cut, width - taken + 1), note
 
 
 def overview_image(index: TimelineIndex, width_px: int, theme: Theme) -> QImage:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QColor, QKeyEvent, QWheelEvent
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QKeyEvent, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
@@ -20,7 +20,7 @@ from gui.plots.timeline_geometry import HEADER_PX, OVERVIEW_PX, RULER_PX
 from gui.plots.timeline_image import LaneImage, lane_palette
 from gui.plots.timeline_labels import text_on
 from gui.plots.timeline_layout import FOLDED_ROWS, HEAD_PX, LayoutChoice, Strip, lay_out
-from gui.plots.timeline_paint import HeaderLook, names_top_px
+from gui.plots.timeline_paint import HeaderLook, fitted_pair, names_top_px
 from gui.plots.timeline_span import SpanState, TimeSpan
 from gui.plots.timeline_ticks import time_ticks
 from gui.plots.timeline_view import TIP_DELAY_MS, TimelineView
@@ -625,3 +625,27 @@ def test_the_name_of_a_lane_stays_in_sight_while_its_first_rows_are_scrolled_awa
     assert names_top_px(strip, HeaderLook(top=-136, visible_top=64, hovered=False)) == 64
     nearly_gone = names_top_px(strip, HeaderLook(top=-330, visible_top=64, hovered=False))
     assert nearly_gone == -330 + 400 - 26
+
+
+@pytest.mark.usefixtures("qtbot")
+def test_a_header_shortens_its_note_before_its_name_and_keeps_them_apart() -> None:
+    metrics = QFontMetricsF(QFont("DejaVu Sans", 11))
+    width_of = metrics.horizontalAdvance
+    name, rows = "Thread 21587", ("6 of 44 rows", "6 of 44")
+
+    def fitted(width: float, name: str = name, notes: tuple[str, ...] = rows) -> tuple[str, str]:
+        return fitted_pair(width, (name, metrics), (notes, metrics))
+
+    wide, narrow = (width_of(name) + width_of(note) + 8 for note in rows)
+    assert fitted(wide) == (name, "6 of 44 rows")
+    assert fitted(wide - 1) == (name, "6 of 44")
+    assert fitted(narrow) == (name, "6 of 44")
+    # A long name is cut, a short note beside it stays whole and does not touch it.
+    process = "python3.10 -m a.very.long.module 1670242"
+    shown, note = fitted(150, process, ("GPU 0",))
+    assert note == "GPU 0"
+    assert shown.endswith("\N{HORIZONTAL ELLIPSIS}")
+    assert 100 - width_of("GPU 0") < width_of(shown) <= 150 - 8 - width_of("GPU 0") + 1
+    assert fitted(150, process, ("",))[1] == ""
+    both = fitted(150, process, ("a note that is long, too",))
+    assert all(each.endswith("\N{HORIZONTAL ELLIPSIS}") for each in both)
