@@ -23,8 +23,8 @@ OTHER: Final = CATEGORIES.index("other")
 LEAST_RADIUS_PX: Final = 4.0
 MOST_RADIUS_PX: Final = 10.0
 _PX_PER_SQRT_MS: Final = 0.75
-ABOVE_TOLERANCE: Final = 1.005
-"""How far above its roof a point may lie without being called out: rounding of what was counted."""
+ABOVE_TOLERANCE: Final = 1.01
+"""How far above its roof a point may lie without being called out: clocks vary by this much."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -64,10 +64,6 @@ class RooflinePoints:
 
     def __len__(self) -> int:
         return len(self.intensity)
-
-    def is_above(self, point: int) -> bool:
-        """Whether a point lies above its roof."""
-        return bool(self.flop_per_s[point] > self.roof_flop_per_s[point] * ABOVE_TOLERANCE)
 
     def above(self) -> Int64:
         """Returns (m,) int64: the points above their roofs."""

@@ -21,7 +21,6 @@ LEFT_PX: Final = 58
 RIGHT_PX: Final = 14
 TOP_PX: Final = 12
 BOTTOM_PX: Final = 40
-TERA_POWER: Final = 12
 _X_LABEL_ROOM_PX: Final = 76
 _Y_LABEL_ROOM_PX: Final = 36
 _Y_UNITS: Final = ((12, "TFLOP/s"), (9, "GFLOP/s"), (6, "MFLOP/s"), (3, "kFLOP/s"))

@@ -67,11 +67,6 @@ class RooflinePointer:
         self._at: QPointF | None = None
         self._keys = self._key_map()
 
-    @property
-    def dragging(self) -> bool:
-        """A drag goes on."""
-        return self._dragging
-
     def takes(self, event: QKeyEvent) -> bool:
         """Whether a key means something here, so that no shortcut of the window takes it."""
         return self._key(event) in self._keys
