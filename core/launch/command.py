@@ -109,7 +109,7 @@ def build_launch(
     # Without "--" torchrun looks at the script's words too: "--nproc 9" is ambiguous to it and ends the job.
     words = ["--", str(AGENT), *target, *spec.arguments]
     return Launch(
-        argv=(spec.interpreter, *_torchrun(python_version), *options, *words),
+        argv=(spec.interpreter, *torchrun_words(python_version), *options, *words),
         environment=environment,
         shown_environment=_shown(environment, spec),
     )
@@ -142,7 +142,7 @@ def names_a_secret(variable: str) -> bool:
     return _SECRET.search(variable) is not None
 
 
-def _torchrun(python_version: str) -> tuple[str, ...]:
+def torchrun_words(python_version: str) -> tuple[str, ...]:
     """Returns the arguments that start torchrun without the working folder on its path.
 
     With plain ``-m`` a user's queue.py or core/ would shadow what torchrun

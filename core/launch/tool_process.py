@@ -1,6 +1,7 @@
 """Running a program that somebody else wrote: in a process group of its own, with a time limit and a cancel.
 
-Whatever happens, the whole group is gone at the end, and what it said is bounded.
+Whatever happens, all that it started is gone at the end, also what leads a session of
+its own (workers of torchrun do), and what it said is bounded.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ from typing import IO, TYPE_CHECKING, Final, Literal
 
 from core.errors import DashboardError
 from core.files import printable
+from core.launch.processes import descendants, end_processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 _POLL_S: Final = 0.1
 _END_LIMIT_S: Final = 5.0
+_LEFTOVER_GRACE_S: Final = 0.5
 _LAST_WORDS_BYTES: Final = 4096
 _PIECE_BYTES: Final = 2**16
 
@@ -133,7 +136,9 @@ def _read(
 
 
 def _end(child: subprocess.Popen[bytes], signals: Sequence[tuple[signal.Signals, float]]) -> int | None:
-    """Ends the group, if need be step by step; returns the exit code, None if it does not die."""
+    """Ends all of it, if need be step by step; returns the exit code, None if it does not die."""
+    # Before it ends: afterwards nobody could tell whose they were.
+    below = descendants(child.pid) if child.poll() is None else []
     for number, grace_s in signals:
         if child.poll() is not None:
             break
@@ -147,6 +152,7 @@ def _end(child: subprocess.Popen[bytes], signals: Sequence[tuple[signal.Signals,
     if code is None:
         with contextlib.suppress(subprocess.TimeoutExpired):
             code = child.wait(timeout=_END_LIMIT_S)
+    end_processes(below, grace_seconds=_LEFTOVER_GRACE_S)
     if child.stdout is not None:
         child.stdout.close()
     return code
