@@ -70,6 +70,12 @@ class Box:
                 return False
         return True
 
+    def padded(self, px: float) -> Box:
+        """The same with room before and behind the text."""
+        turn = math.radians(self.angle_deg)
+        corner = self.corner - QPointF(math.cos(turn), math.sin(turn)) * px
+        return Box(corner, self.width + 2 * px, self.height, self.angle_deg)
+
     def lies_in(self, room: QRectF) -> bool:
         """Whether all of it lies in a rectangle, or half a pixel beside it."""
         return all(
@@ -133,7 +139,8 @@ def first_free(
     """
     second = None
     for box in candidates:
-        if box.lies_in(room) and not any(box.overlaps(other) for other in taken):
+        padded = box.padded(GAP_PX)
+        if box.lies_in(room) and not any(padded.overlaps(other) for other in taken):
             if not marks.any_under(box):
                 return box
             second = second or box

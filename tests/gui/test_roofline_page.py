@@ -85,6 +85,10 @@ def choose_in(page: RooflinePage, box: str, data: object) -> Callable[[], None]:
     return act
 
 
+def work_labels(page: RooflinePage) -> list[str]:
+    return [roof.label for roof in page.view.content.works]
+
+
 def shown_table(board: Board, key: str) -> list[object]:
     column = board.table.column(key)
     return [column.value(row) for row in range(len(column))]
@@ -153,12 +157,12 @@ def test_each_device_has_its_own_kernels_and_ceilings(
     # The V100 has no BF16 on its tensor cores: the plot draws with what there is.
     assert shown_table(page.board, "name") == ["gemm_on_v100"]
     assert shown_table(page.board, "of_roof_pct") == [None]
-    assert len(page.view.content.works) == 0
+    assert work_labels(page) == []
     assert [roof.label for roof in page.view.content.traffics] == ["DRAM 900.0 GB/s"]
     assert not page.view.grab().isNull()
     board = choose(qtbot, page, choose_in(page, "device", H100))
     assert shown_table(board, "name") == ["gemm_bf16"]
-    assert not any(page.view.content.works)
+    assert work_labels(page) == ["BF16 tensor 989.4 TFLOP/s"]
 
 
 def test_the_roof_follows_the_type_of_work(
@@ -167,13 +171,13 @@ def test_the_roof_follows_the_type_of_work(
     page = show(write_roofline_csv(tmp_path / "a.csv", GEMM, NORM))
     board = choose(qtbot, page, choose_in(page, "work_type", WorkType.FP32))
     assert shown_table(board, "name") == ["layer_norm_kernel<float>"]
-    assert [roof.label for roof in page.view.content.works] == ["FP32 66.90 TFLOP/s"]
+    assert work_labels(page) == ["FP32 66.90 TFLOP/s"]
     board = choose(qtbot, page, choose_in(page, "work_type", WorkType.BF16_TENSOR))
     assert shown_table(board, "work_type") == ["BF16 tensor"]
     page.bar.density.set_current(1)
     sparse = choose(qtbot, page, partial(page.bar.density.chosen.emit, 1))
     assert sparse.ask.sparse
-    assert "BF16 tensor 1.979 PFLOP/s, sparse" in [roof.label for roof in page.view.content.works]
+    assert "BF16 tensor 1.979 PFLOP/s, sparse" in work_labels(page)
     # Sparse ceilings are no roof.
     assert shown_table(sparse, "of_roof_pct")[0] == pytest.approx(69.46, abs=0.01)
 
@@ -206,7 +210,7 @@ def test_an_unknown_device_gets_no_guess_but_a_field(
     page.own.bandwidth.setText(bandwidth)
     board = choose(qtbot, page, page.own.use.click)
     assert shown_table(board, "of_roof_pct")[0] == pytest.approx(687.19 / 2000 * 100, abs=0.01)
-    assert [roof.label for roof in page.view.content.works] == ["BF16 tensor 2.000 PFLOP/s, own entry"]
+    assert work_labels(page) == ["BF16 tensor 2.000 PFLOP/s, own entry"]
     kept = page.context.settings.page_value("roofline", "own")
     assert kept[FUTURE]["work"] == {"BF16_TENSOR": 2e15}
 
