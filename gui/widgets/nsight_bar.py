@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QMenu, QPushButton, QToolButton, QWidget
 
 from core.units import format_count
@@ -147,9 +148,11 @@ class NsightStrip(QWidget):
 
     Signals:
         changed: Another order, grouping or filter is wanted.
+        note_copied: A note on the data was put on the clipboard.
     """
 
     changed = Signal()
+    note_copied = Signal()
 
     def __init__(self, theme: ThemeController) -> None:
         super().__init__()
@@ -235,13 +238,18 @@ class NsightStrip(QWidget):
                 text if len(text) <= _LONGEST_NOTE else f"{text[: _LONGEST_NOTE - 1]}\N{HORIZONTAL ELLIPSIS}"
             )
             action = self._menu.addAction(control_text(short))
-            action.setToolTip(tip_text(text))
+            action.setToolTip(tip_text(f"{text}\nA click copies it."))
+            action.triggered.connect(partial(self._copy_note, text))
         self._level = "warn" if problems else "none"
         self.notes.setText(notes_words(len(problems)))
         self.notes.setAccessibleName(notes_words(len(problems)))
         self.notes.setEnabled(bool(problems))
         set_kind(self.notes, kind="notes", level=self._level)
         self._draw(self._theme.theme)
+
+    def _copy_note(self, text: str) -> None:
+        QGuiApplication.clipboard().setText(text)
+        self.note_copied.emit()
 
     def _draw(self, theme: Theme) -> None:
         warn = self._level == "warn"

@@ -91,6 +91,8 @@ class SectionCard(QWidget):
         tools.theme.changed.connect(self._draw)
         self.head.setChecked(is_open)
         self._waits = False
+        self.choice.hide()
+        self._draw(tools.theme.theme)
         if not waits:
             self._toggle(is_open)
 

@@ -152,9 +152,8 @@ class NsightView(QWidget):
         self._baselines.changed.connect(self._ask_launch)
         stem = trace_stem(document.name)
         self.tables.table.file_stem = stem
-        kinds: tuple[TextKind, ...] = ("csv", "json")
-        for kind in kinds:
-            self.bar.export_menu.addAction(f"Kernels as {kind.upper()}", partial(self.ask_export, kind))
+        self.bar.export_menu.aboutToShow.connect(self._fill_export_menu)
+        self.strip.note_copied.connect(lambda: self.told.emit("Note copied"))
 
     # --- what the document says
 
@@ -342,6 +341,16 @@ class NsightView(QWidget):
         if self.tables.launch_of(chosen) is not None:
             self._table_row_selected(chosen)
             self.show_form(0)
+
+    def _fill_export_menu(self) -> None:
+        """Names the table that would be written."""
+        titles = dict(self.document.tables)
+        title = titles.get(self.tables.shown, "Kernels") if self.is_table else "Kernels"
+        menu = self.bar.export_menu
+        menu.clear()
+        kinds: tuple[TextKind, ...] = ("csv", "json")
+        for kind in kinds:
+            menu.addAction(f"{title} as {kind.upper()}", partial(self.ask_export, kind))
 
     def ask_export(self, kind: TextKind) -> None:
         """Asks where the table of the listed kernels should go, or the one that is shown."""

@@ -315,6 +315,11 @@ def test_kernels_are_exported_as_they_are_listed(
     from gui.reports.document import TableAsk
 
     view = open_report(write_kernel_csv(tmp_path / "k.csv", *KERNELS))
+    view.bar.export_menu.aboutToShow.emit()
+    assert [action.text() for action in view.bar.export_menu.actions()] == [
+        "Kernels as CSV",
+        "Kernels as JSON",
+    ]
     make = view.document.table_maker(TableAsk("kernels", (1,)))
     assert make is not None
     with qtbot.waitSignal(view.export.told, timeout=LIMIT_MS):
@@ -446,3 +451,17 @@ def test_a_whole_report_is_a_baseline_kernel_by_kernel(
     # Of a report that is its own baseline nothing differs.
     page.baselines.choose(page.baselines.all[1])
     qtbot.waitUntil(view.detail.doubts.isHidden, timeout=LIMIT_MS)
+
+
+def test_notes_on_the_data_are_counted_and_can_be_copied(
+    qtbot: QtBot, open_report: Callable[[Path], NsightView], tmp_path: Path
+) -> None:
+    path = tmp_path / "cut.ncu-rep"
+    path.write_bytes(full_report()[:-40])
+    view = open_report(path)
+    assert view.strip.notes.text() == "1 note on data"
+    with qtbot.waitSignal(view.told):
+        view.strip._menu.actions()[0].trigger()
+    report = view.document.report
+    assert report is not None
+    assert QGuiApplication.clipboard().text().startswith(report.problems[0].message)
