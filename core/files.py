@@ -59,8 +59,8 @@ _TRACE_ENDS = (".json", ".json.gz", ".gz", ".trace")
 _REPORT_ENDS = (".ncu-rep", ".ncu-repz")
 _MOST_LISTED = 10_000
 
-MOST_TRACES = 64
-"""So many traces of a folder are opened at once."""
+MOST_TRACES = 1024
+"""So many traces are opened together, as the ranks of one."""
 
 _RUN_PARTS = ("supervisor.jsonl", "control.jsonl", "ranks")
 """What lies in a run folder beside its manifest; other programs' folders hold a manifest.json too."""

@@ -8,7 +8,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Final
 
 from core.errors import DashboardError
-from core.files import describe_path, printable
+from core.files import MOST_TRACES, describe_path, printable
 from core.readers.torch_trace.reader import read_trace
 from core.readers.worker import open_trace_file
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from core.readers.worker import Opened
     from core.tables.trace import Trace
 
-MOST_FILES: Final = 1024
 _SUFFIXES: Final = (".json", ".gz")
 _MOST_LOOKED_AT: Final = 16_384
 
@@ -49,9 +48,9 @@ def find_traces(folder: Path) -> list[Path]:
             f"There is no trace in {printable(folder.name)}.",
             "Open a folder that holds one torch.profiler trace for each rank.",
         )
-    if len(found) > MOST_FILES:
+    if len(found) > MOST_TRACES:
         raise DashboardError(
-            f"{printable(folder.name)} holds {len(found):,} traces, {MOST_FILES:,} can be opened together.",
+            f"{printable(folder.name)} holds {len(found):,} traces, {MOST_TRACES:,} can be opened together.",
             "Move the ranks that matter to a folder of their own.",
         )
     return found

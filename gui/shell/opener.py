@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
+from core.errors import DashboardError
 from core.files import MOST_TRACES, FileDescription, describe_path, printable
 from core.units import format_file_bytes
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from core.errors import DashboardError
     from gui.tasks import Progress, Tasks
 
 MOST_AT_ONCE = 20
@@ -42,11 +42,11 @@ class Opener(QObject):
     def open(self, paths: Sequence[Path]) -> None:
         """Opens each path, or several that are the ranks of one trace as one.
 
-        Of other paths those after the twentieth are left out. One of the command
-        line may be relative: what is remembered of it must hold in another folder
-        too.
+        Of other paths those after the twentieth are left out, which is said. One
+        of the command line may be relative: what is remembered of it must hold in
+        another folder too.
         """
-        wanted = tuple(dict.fromkeys(each.absolute() for each in paths[:MOST_TRACES]))
+        wanted = tuple(dict.fromkeys(each.absolute() for each in paths))
         if len(wanted) > 1:
             self._describe_several(wanted)
             return
@@ -57,16 +57,20 @@ class Opener(QObject):
 
     def _describe_several(self, paths: tuple[Path, ...]) -> None:
         def done(found: list[tuple[Path, FileDescription]]) -> None:
-            ranks = ranks_of_one(found)
-            if ranks:
-                self.ranks_described.emit(ranks)
-                return
-            for path, description in found[:MOST_AT_ONCE]:
-                self.described.emit(path, description)
+            opened = ranks_of_one(found)
+            if opened:
+                self.ranks_described.emit(opened)
+            else:
+                opened = found[:MOST_AT_ONCE]
+                for path, description in opened:
+                    self.described.emit(path, description)
+            # One alone is a folder, and stands for all of its traces.
+            if 1 < len(opened) < len(paths):
+                self.failed.emit(_left_out(len(paths) - len(opened), len(paths)))
 
         self._tasks.start(
             title=f"Reading {printable(paths[0].name)} and {len(paths) - 1} more",
-            work=lambda progress: _describe_together(paths, progress.check),
+            work=lambda progress: _describe_together(paths[:MOST_TRACES], progress.check),
             done=done,
             failed=self.failed.emit,
             key=f"open {paths}",
@@ -112,6 +116,13 @@ def _describe_together(
         if folder.kind == "folder" and set(folder.traces) == set(paths):
             return [(paths[0].parent, folder)]
     return found
+
+
+def _left_out(count: int, of: int) -> DashboardError:
+    return DashboardError(
+        f"{count:,} of {of:,} files were not opened.",
+        f"Open {MOST_AT_ONCE} at a time, or up to {MOST_TRACES:,} that are the ranks of one trace.",
+    )
 
 
 def ranks_of_one(found: Sequence[tuple[Path, FileDescription]]) -> list[tuple[Path, FileDescription]]:

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog
 
 from core.files import describe_path
 from gui.dropped_paths import paths_of
-from gui.shell.opener import drop_words, refusal_words
+from gui.shell.opener import MOST_AT_ONCE, drop_words, refusal_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -211,6 +211,30 @@ def test_each_file_that_is_refused_keeps_its_message(
     shown = [banner for banner in window.banners._banners.values() if banner.isVisible()]
     assert [banner.accessibleName().split()[1] for banner in shown] == ["a.bin", "b.bin"]
     assert window.banners.waiting == ""
+
+
+def rank_file(folder: Path, rank: int, world_size: int) -> Path:
+    path = folder / f"rank{rank}.json"
+    facts = f'{{"distributedInfo": {{"rank": {rank}, "world_size": {world_size}}}, "traceEvents": ['
+    path.write_text(
+        facts + '{"ph": "X", "cat": "cpu_op", "name": "f", "pid": 1, "tid": 1, "ts": 1, "dur": 1}]}'
+    )
+    return path
+
+
+def test_as_many_ranks_as_a_job_has_are_one_trace(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
+    paths = [rank_file(tmp_path, rank, 96) for rank in range(70)]
+    (tmp_path / "elsewhere").mkdir()
+    paths.append(rank_file(tmp_path / "elsewhere", 70, 96))
+    with qtbot.waitSignal(window.opener.ranks_described) as told:
+        window.opener.open(paths)
+    assert [path for path, _ in told.args[0]] == paths
+
+
+def test_what_is_left_out_of_many_files_is_counted(qtbot: QtBot, window: MainWindow, tmp_path: Path) -> None:
+    paths = [tmp_path / f"{number}.bin" for number in range(MOST_AT_ONCE + 3)]
+    window.opener.open(paths)
+    qtbot.waitUntil(partial(is_refused, window, "3 of 23 files were not opened."))
 
 
 def test_a_pipe_and_a_dangling_link_do_not_stop_the_window(
