@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gui.actions import ActionSpec
+from gui.widgets.private_copy import PrivateCopies
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -255,6 +256,28 @@ def _kernel_actions(shown: _Shown) -> list[ActionSpec]:
 
 
 def _export_actions(shown: _Shown) -> list[ActionSpec]:
+    return [
+        ActionSpec(
+            id="nsight.private_copy",
+            text="Save without private data",
+            run=shown.on_page(_ask_private_copy),
+            icon="export",
+            tip="Without host names, addresses, folders, arguments, environment and notes.",
+            menu=_MENU,
+            enabled=shown.no_report,
+            words="strip share anonymous host path report copy",
+        ),
+        *_table_exports(shown),
+    ]
+
+
+def _ask_private_copy(page: NsightPage) -> None:
+    if page.view is not None:
+        copies = PrivateCopies(page.context.tasks, page.told.emit, page.show_error)
+        copies.ask(page, page.view.document.path)
+
+
+def _table_exports(shown: _Shown) -> list[ActionSpec]:
     return [
         ActionSpec(
             id=f"nsight.export_{kind}",
