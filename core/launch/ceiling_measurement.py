@@ -43,7 +43,7 @@ def measure_ceilings(
 
     Args:
         interpreter: Path of a Python with PyTorch 2.4 or newer.
-        device: "cuda:0", "mps" or "cpu".
+        device: "cuda:0" by the number of nvidia-smi, "mps" or "cpu".
         budget_s: How long to measure; more is taken only if importing PyTorch takes half of it.
         progress: Gets what is done, of how many parts, and what is measured now.
         cancelled: Asked ten times a second; True ends it.
@@ -64,7 +64,8 @@ def measure_ceilings(
     )
     ended = run_tool(
         [interpreter, str(SCRIPT), json.dumps({"device": device, "budget_s": budget_s})],
-        environment=job_environment(spec, os.environ),
+        # As NVML and nvidia-smi count, by which a device is chosen.
+        environment=job_environment(spec, os.environ) | {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"},
         working_folder=os.sep,
         timeout_s=_START_LIMIT_S + 2 * budget_s,
         most_bytes=_MOST_BYTES,
