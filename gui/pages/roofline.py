@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -14,10 +15,12 @@ from core.errors import DashboardError
 from core.files import printable
 from core.roofline.ceilings import above_roof
 from gui.pages.page import Page
+from gui.plain_text import control_text, visible_text
 from gui.plots.export import save_png, save_svg
 from gui.plots.roofline_board import content_of
 from gui.plots.roofline_view import RooflineView
 from gui.rooflines.board import Board, BoardAsk, build_board, with_verdicts
+from gui.rooflines.measuring import CeilingMeasuring
 from gui.rooflines.sources import PointAsked
 from gui.theme import set_kind
 from gui.widgets.empty_state import EmptyState
@@ -30,8 +33,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from core.roofline.ceilings import Ceilings
+    from core.roofline.measurement import Measurement
     from core.roofline.verdict import Verdict
     from gui.context import PageContext
+    from gui.plots.roofline_content import RooflineContent
     from gui.rooflines.sources import OfferedPoints, PointSource
     from gui.tasks import Progress
     from gui.theme import Theme
@@ -44,10 +49,11 @@ _PLOT_SHARE: Final = (66, 34)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Answer:
-    """What a task has made: the points of each source, and the board of them."""
+    """What a task has made: the points of each source, the board of them, and what the plot draws."""
 
     offers: dict[int, OfferedPoints]
     board: Board
+    content: RooflineContent
 
 
 class RooflinePage(Page):
@@ -60,7 +66,7 @@ class RooflinePage(Page):
     def __init__(self, context: PageContext) -> None:
         super().__init__(context)
         self.board: Board | None = None
-        self._ask = BoardAsk()
+        self._ask = BoardAsk(also=_texts(context.settings.page_value(self.NAME, "measured")))
         self._own = own_from_json(context.settings.page_value(self.NAME, "own"))
         self._offers: dict[int, OfferedPoints] = {}
         self._verdicts: dict[int, tuple[Verdict | None, ...]] = {}
@@ -68,7 +74,9 @@ class RooflinePage(Page):
         self._quiet = False
         self._stale = True
         self.export_menu = QMenu("Export", self)
-        self.bar = RooflineBar(context.theme, self.export_menu)
+        self.measure_menu = QMenu("Measure ceilings", self)
+        self.measuring = CeilingMeasuring(context.tasks, context.machine, self)
+        self.bar = RooflineBar(context.theme, self.measure_menu, self.export_menu)
         self.own = OwnFigures()
         self.view = RooflineView(context.theme.theme)
         self.strip = RooflineStrip(context.theme)
@@ -146,6 +154,10 @@ class RooflinePage(Page):
         context.points.wanted_changed.connect(self._take_wanted)
         context.theme.changed.connect(self._draw)
         self.bar.changed.connect(self._choose)
+        self.measure_menu.aboutToShow.connect(self._fill_measure_menu)
+        self.measuring.busy_changed.connect(self.bar.measure.setDisabled)
+        self.measuring.measured.connect(self._measured)
+        self.measuring.failed.connect(self.show_error)
         self.strip.below_changed.connect(self._choose_below)
         self.strip.failed.connect(self.show_error)
         self.own.entered.connect(self._take_own)
@@ -231,7 +243,7 @@ class RooflinePage(Page):
             self.context.tasks.cancel(TASK)
             return
         self._stale = False
-        ask, known, own = self._ask, dict(self._offers), dict(self._own)
+        ask, known, own, judged = self._ask, dict(self._offers), dict(self._own), dict(self._verdicts)
 
         def work(progress: Progress) -> _Answer:
             offers = {
@@ -239,7 +251,11 @@ class RooflinePage(Page):
                 for source in sources
             }
             board = build_board([(source, offers[id(source)]) for source in sources], ask, own)
-            return _Answer(offers, board)
+            verdicts = {
+                place: judged[id(source)] for place, source in enumerate(sources) if id(source) in judged
+            }
+            board = with_verdicts(board, verdicts) if verdicts else board
+            return _Answer(offers, board, content_of(board))
 
         self.context.tasks.start(
             title="Placing kernels on the roofline",
@@ -260,16 +276,8 @@ class RooflinePage(Page):
             answer.board.ask.device,
             answer.board.ask.level,
         )
-        self._show_board(self._with_known_verdicts(answer.board), keep_view=same_view)
+        self._show_board(answer.board, answer.content, keep_view=same_view)
         self._judge(answer.board.sources)
-
-    def _with_known_verdicts(self, board: Board) -> Board:
-        known = {
-            place: self._verdicts[id(source)]
-            for place, source in enumerate(board.sources)
-            if id(source) in self._verdicts
-        }
-        return with_verdicts(board, known) if known else board
 
     def _judge(self, sources: Sequence[PointSource]) -> None:
         """Makes the verdicts of the sources that have none yet."""
@@ -286,10 +294,7 @@ class RooflinePage(Page):
 
         def done(found: dict[int, tuple[Verdict | None, ...]]) -> None:
             self._verdicts |= {key: each for key, each in found.items() if key in self._offers}
-            if self.board is not None:
-                self.board = self._with_known_verdicts(self.board)
-                self.table.show_table(self.board.table)
-                self._show_selected()
+            self._make()
 
         self.context.tasks.start(
             title="Judging kernels",
@@ -299,10 +304,10 @@ class RooflinePage(Page):
             key=VERDICTS_TASK,
         )
 
-    def _show_board(self, board: Board, *, keep_view: bool) -> None:
+    def _show_board(self, board: Board, content: RooflineContent, *, keep_view: bool) -> None:
         self.board = board
         self._ask = board.ask
-        self.view.set_content(content_of(board), keep_view=keep_view)
+        self.view.set_content(content, keep_view=keep_view)
         self.bar.show_board(board)
         self.strip.show_board(board, len(self.view.content.points.above()))
         unknown = not board.ceilings.work and not board.ceilings.traffic
@@ -319,30 +324,20 @@ class RooflinePage(Page):
     # --- choosing
 
     def _choose(self) -> None:
-        bar, before = self.bar, self._ask
-        device = bar.device.currentData()
-        self._ask = BoardAsk(
-            device=device,
+        bar = self.bar
+        self._ask = replace(
+            self._ask,
+            device=bar.device.currentData(),
             level=bar.level.currentData(),
             work_type=bar.work_type.currentData(),
             measured=bar.measured.isChecked(),
             modelled=bar.modelled.isChecked(),
             sparse=bool(bar.density.current),
-            below_pct=before.below_pct,
         )
         self._make()
 
     def _choose_below(self, below_pct: float) -> None:
-        ask = self._ask
-        self._ask = BoardAsk(
-            device=ask.device,
-            level=ask.level,
-            work_type=ask.work_type,
-            measured=ask.measured,
-            modelled=ask.modelled,
-            sparse=ask.sparse,
-            below_pct=below_pct,
-        )
+        self._ask = replace(self._ask, below_pct=below_pct)
         self._make()
 
     def _take_own(self, ceilings: Ceilings) -> None:
@@ -350,6 +345,21 @@ class RooflinePage(Page):
         self.clear_error()
         self._own[ceilings.device] = ceilings
         self.context.settings.set_page_value(self.NAME, "own", own_as_json(self._own))
+        self._make()
+
+    # --- measuring
+
+    def _fill_measure_menu(self) -> None:
+        self.measure_menu.clear()
+        for device, words in self.measuring.measurable():
+            self.measure_menu.addAction(control_text(words), partial(self.measuring.measure, device))
+
+    def _measured(self, measurement: Measurement) -> None:
+        self.clear_error()
+        name = measurement.device
+        self._ask = replace(self._ask, device=name, also=tuple(dict.fromkeys([*self._ask.also, name])))
+        self.context.settings.set_page_value(self.NAME, "measured", list(self._ask.also))
+        self.told.emit(f"{visible_text(name)} measured")
         self._make()
 
     # --- selecting
@@ -478,3 +488,8 @@ class RooflinePage(Page):
 
     def _draw(self, theme: Theme) -> None:
         self.view.set_theme(theme)
+
+
+def _texts(stored: object) -> tuple[str, ...]:
+    """What the settings hold of a list of names; they may hold anything."""
+    return tuple(each for each in stored if isinstance(each, str)) if isinstance(stored, list) else ()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from core.roofline.ceilings import Ceilings, joined
+from core.roofline.measurement import ceilings_measured
 from core.roofline.places import join_points, places_of, take_points
 from core.roofline.point_list import list_points, time_below_pct
 from core.roofline.points import PointOrigin, WorkType
@@ -41,6 +42,7 @@ class BoardAsk:
         measured, modelled: Which points are shown; estimated ones count as measured.
         sparse: Whether ceilings with 2:4 sparsity are drawn as well.
         below_pct: The share of the roof that the time below is told of.
+        also: Devices without kernels that can be chosen: they were measured here.
     """
 
     device: str | None = None
@@ -50,6 +52,7 @@ class BoardAsk:
     modelled: bool = True
     sparse: bool = False
     below_pct: float = 50.0
+    also: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -112,6 +115,7 @@ def build_board(
         own: Ceilings that the user has entered, by name of the device.
     """
     devices = _devices(offers)
+    devices += tuple(name for name in ask.also if name not in devices)
     device = ask.device if ask.device in devices else devices[0] if devices else ""
     ask = replace(ask, device=device)
     tables, source_of, offered = [], [], []
@@ -172,9 +176,10 @@ def _devices(offers: Sequence[tuple[PointSource, OfferedPoints]]) -> tuple[str, 
 def _ceilings(
     offers: Sequence[tuple[PointSource, OfferedPoints]], device: str, own: dict[str, Ceilings]
 ) -> Ceilings:
-    """All ceilings of a device; of several documents' the same ones once."""
+    """All ceilings of a device, measured ones among them; of several documents' the same ones once."""
     several = [each for _, offer in offers for each in offer.ceilings if each.device == device]
-    whole = joined(*several, own.get(device, Ceilings(device=device)))
+    measured = ceilings_measured(device) if device else None
+    whole = joined(*several, own.get(device, Ceilings(device=device)), measured or Ceilings(device=device))
     return replace(
         whole,
         device=device,

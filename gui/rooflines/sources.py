@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from core.roofline.points import PointTable
     from core.roofline.verdict import Verdict
     from core.tables.columns import Int32
+    from core.tables.ncu import Report
     from gui.tasks import Progress
 
 OwnerPage = Literal["trace", "nsight"]
@@ -53,12 +54,14 @@ class PointSource:
         path: Of the document; with ``page`` it names the source.
         name: For people.
         make: Makes the points, in a worker.
+        report: What has been read, if the document is a report.
     """
 
     page: OwnerPage
     path: Path
     name: str
     make: Callable[[Progress], OfferedPoints]
+    report: Report | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QMenu,
+    QPushButton,
     QSizePolicy,
     QToolButton,
     QWidget,
@@ -47,7 +48,7 @@ class RooflineBar(QWidget):
 
     changed = Signal()
 
-    def __init__(self, theme: ThemeController, export: QMenu) -> None:
+    def __init__(self, theme: ThemeController, measure: QMenu, export: QMenu) -> None:
         super().__init__()
         set_kind(self, kind="page-bar")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -64,6 +65,10 @@ class RooflineBar(QWidget):
         )
         self.density = Segmented("Ceilings", ("Dense", "Sparse"))
         self.density.setToolTip("Sparse adds ceilings with 2:4 sparsity. They are no kernel's roof.")
+        self.measure = QPushButton("Measure ceilings")
+        set_kind(self.measure, size="small")
+        self.measure.setToolTip("Measures what a device of this machine reaches, in about 10 seconds")
+        self.measure.setMenu(measure)
         self.export = QToolButton()
         self.export.setToolTip("Export the plot or the table")
         self.export.setAccessibleName("Export")
@@ -77,6 +82,7 @@ class RooflineBar(QWidget):
             row.addWidget(widget)
         row.addStretch(1)
         row.addWidget(self.density)
+        row.addWidget(self.measure)
         row.addWidget(self.export)
         self.device.activated.connect(self._tell)
         self.level.activated.connect(self._tell)

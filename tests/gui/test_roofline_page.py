@@ -11,6 +11,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
+from core.roofline.measurement import MeasuredRate, Measurement, keep_measurement
 from core.roofline.points import WorkType
 from core.roofline.verdict import VerdictKind
 from tests.helpers.roofline_csv import Counted, write_roofline_csv
@@ -213,6 +214,61 @@ def test_an_unknown_device_gets_no_guess_but_a_field(
     assert work_labels(page) == ["BF16 tensor 2.000 PFLOP/s, own entry"]
     kept = page.context.settings.page_value("roofline", "own")
     assert kept[FUTURE]["work"] == {"BF16_TENSOR": 2e15}
+
+
+def test_measured_ceilings_stand_beside_the_data_sheet(
+    qtbot: QtBot, show: Callable[..., RooflinePage], tmp_path: Path
+) -> None:
+    page = show(write_roofline_csv(tmp_path / "a.csv", GEMM))
+    rates = (
+        MeasuredRate(type="bf16", size=8192, repeats=5, best_per_s=8e14, median_per_s=7e14),
+        MeasuredRate(type="copy", size=2**30, repeats=5, best_per_s=3e12, median_per_s=2.9e12),
+    )
+    keep_measurement(
+        Measurement(
+            device=H100,
+            kind="cuda",
+            capability=(9, 0),
+            torch="2.8",
+            measured_ns=1_790_000_000_000_000_000,
+            rates=rates,
+        )
+    )
+    board = choose(qtbot, page, partial(page.bar.changed.emit))
+    assert "BF16 tensor 800.0 TFLOP/s, measured" in work_labels(page)
+    assert [roof.dashed for roof in page.view.content.works] == [False, True]
+    pairs = page.roofline_inspector.ceilings.pairs
+    assert ("DRAM, measured here", "3.000 TB/s") in pairs
+    # The roof is still that of the data sheet.
+    assert shown_table(board, "of_roof_pct")[0] == pytest.approx(69.46, abs=0.01)
+
+
+def test_the_cpu_can_be_measured_and_is_a_device_then(
+    qtbot: QtBot, show: Callable[..., RooflinePage], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def measured(*_arguments: object, **_named: object) -> Measurement:
+        rate = MeasuredRate(type="fp32", size=1024, repeats=3, best_per_s=1e11, median_per_s=9e10)
+        found = Measurement(
+            device="My CPU",
+            kind="cpu",
+            capability=(0, 0),
+            torch="2.8",
+            measured_ns=1_790_000_000_000_000_000,
+            rates=(rate,),
+        )
+        keep_measurement(found)
+        return found
+
+    monkeypatch.setattr("core.launch.ceiling_measurement.measure_ceilings", measured)
+    page = show(write_roofline_csv(tmp_path / "a.csv", GEMM))
+    page.measure_menu.aboutToShow.emit()
+    assert page.measure_menu.actions()[-1].text() == "The CPU of this machine"
+    board = choose(qtbot, page, page.measure_menu.actions()[-1].trigger)
+    assert board.ask.device == "My CPU"
+    assert board.devices == (H100, "My CPU")
+    assert work_labels(page) == ["FP32 100.0 GFLOP/s, measured"]
+    assert page.bar.measure.isEnabled()
+    assert not page.view.grab().isNull()
 
 
 def test_a_point_above_its_roof_is_told_everywhere(show: Callable[..., RooflinePage], tmp_path: Path) -> None:
