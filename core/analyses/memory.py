@@ -16,6 +16,7 @@ from core.analyses.answer_columns import number_column, own_text_column
 from core.analyses.intervals import counts_by_key, ends_ns, sums_by_key
 from core.analyses.nesting import nearest_where
 from core.analyses.step_ranges import names_of
+from core.files import printable
 from core.tables.columns import MISSING, NO_ROW, Int64, freeze_columns
 from core.tables.result import ResultTable
 from core.tables.selection import WHOLE, Selection
@@ -50,10 +51,12 @@ _ASKS_ONLY: Final = ("aten::empty", "aten::new_empty", "aten::resize_", "aten::_
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MemoryCurve:
-    """One device's memory over time. Columns (n,).
+    """One device's memory over time, as one process uses it. Columns (n,).
 
     Attributes:
-        device: For people: "CUDA 0".
+        device: For people: "CUDA 0", of several ranks "Rank 1, CUDA 0".
+        device_type: As c10 numbers them, MISSING.
+        device_number: Of its type, MISSING; negative for a type that has but one.
         event: int64, rows of ``MemoryTable``, by time.
         time_ns: int64.
         allocated_bytes: int64, in use after the event. Where the file tells no totals, since the first event.
@@ -61,6 +64,8 @@ class MemoryCurve:
     """
 
     device: str
+    device_type: int
+    device_number: int
     event: Int64
     time_ns: Int64
     allocated_bytes: Int64
@@ -72,17 +77,34 @@ class MemoryCurve:
 
 
 def memory_curves(trace: Trace, selection: Selection = WHOLE) -> tuple[MemoryCurve, ...]:
-    """Returns the curve of each device that has memory events on the tracks of a selection, at all times."""
-    table = trace.memory
+    """Returns the curve of each device that has memory events on the tracks of a selection, at all times.
+
+    Each rank, or process where ranks are not known, has an allocator and totals
+    of its own, also for a device that another one numbers alike.
+    """
+    table, tracks = trace.memory, trace.tracks
     rows = np.flatnonzero(selection.on_tracks(table.track))
-    pairs = np.stack((table.device_type[rows], table.device[rows]), axis=1)
-    keys, group = np.unique(pairs, axis=0, return_inverse=True)
-    by_time = np.argsort(table.time_ns[rows], kind="stable")
-    group, order = group.reshape(-1)[by_time], rows[by_time]
+    if not len(rows):
+        return ()
+    track = table.track[rows]
+    rank = tracks.rank[track]
+    process = np.where(rank == MISSING, tracks.process_id[track], NO_ROW)
+    columns = (rank, process, table.device_type[rows], table.device[rows])
+    order = np.lexsort((table.time_ns[rows], *reversed(columns)))
+    keys = [column[order] for column in columns]
+    begins = np.flatnonzero(np.logical_or.reduce([np.diff(key) != 0 for key in keys])) + 1
+    several = any((key != key[0]).any() for key in keys[:2])
     return tuple(
-        _curve(trace, device_type, device, order[group == place])
-        for place, (device_type, device) in enumerate(keys.tolist())
+        _curve(trace, rows[event], _owner(trace, int(table.track[rows[event[0]]])) if several else "")
+        for event in np.split(order, begins)
     )
+
+
+def _owner(trace: Trace, track: int) -> str:
+    """Names whose memory it is, before the device."""
+    rank = int(trace.tracks.rank[track])
+    process = printable(trace.strings[int(trace.tracks.process_id[track])])
+    return f"Rank {rank}, " if rank != MISSING else f"Process {process}, "
 
 
 def summarize_memory(index: TraceIndex, selection: Selection = WHOLE) -> ResultTable:
@@ -98,7 +120,8 @@ def summarize_memory(index: TraceIndex, selection: Selection = WHOLE) -> ResultT
         for curve in memory_curves(trace, selection)
         if (peak := _peak(curve, selection)) is not None
     ]
-    holders = [holder for curve, peak in peaks for holder in _holders(index, curve, peak)]
+    asking = _Asking.of(index) if peaks else None
+    holders = [holder for curve, peak in peaks if asking for holder in _holders(index, asking, curve, peak)]
     notes = tuple(_peak_note(curve, peak) for curve, peak in peaks)
     empty = "No memory event lies in the selected range." if len(trace.memory) else NO_MEMORY
     if not holders:
@@ -153,15 +176,18 @@ class _Holder:
     op_rows: Int32
 
 
-def _curve(trace: Trace, device_type: int, device: int, event: NDArray[np.integer]) -> MemoryCurve:
+def _curve(trace: Trace, event: NDArray[np.integer], owner: str) -> MemoryCurve:
     table = trace.memory
+    device_type, device = int(table.device_type[event[0]]), int(table.device[event[0]])
     allocated = table.allocated_bytes[event]
     if (allocated == MISSING).any():
         change = table.change_bytes[event]
         allocated = np.cumsum(np.where(change == MISSING, 0, change))
     name = _DEVICE_TYPES.get(device_type, f"Device type {device_type}")
     return MemoryCurve(
-        device=name if device_type == 0 or device < 0 else f"{name} {device}",
+        device=owner + (name if device_type == 0 or device < 0 else f"{name} {device}"),
+        device_type=device_type,
+        device_number=device,
         event=event.astype(np.int64),
         time_ns=table.time_ns[event],
         allocated_bytes=allocated,
@@ -197,11 +223,11 @@ def _size(value_bytes: int) -> str:
     return f"{value_bytes / 2**20:,.2f} MiB" if small else format_bytes_gib(value_bytes)
 
 
-def _holders(index: TraceIndex, curve: MemoryCurve, peak: int) -> list[_Holder]:
+def _holders(index: TraceIndex, asking: _Asking, curve: MemoryCurve, peak: int) -> list[_Holder]:
     """Groups what is live at a peak by operator, the largest first, and what came before at the end."""
     memory, strings = index.trace.memory, index.trace.strings
     live = _live(index.trace, curve.event[: peak + 1])
-    op_row = _asking_ops(index, live)
+    op_row = asking.ops(live)
     name_id = np.append(index.trace.slices.name_id, np.int32(NO_ROW))[op_row]
     names, group = np.unique(name_id, return_inverse=True)
     held = sums_by_key(group, memory.change_bytes[live], len(names))
@@ -235,22 +261,44 @@ def _live(trace: Trace, event: Int64) -> Int64:
     return last[memory.change_bytes[last] > 0]
 
 
-def _asking_ops(index: TraceIndex, event: Int64) -> Int32:
-    """Returns the row of the operator around each event, NO_ROW where there is none."""
-    trace, calls = index.trace, index.calls
-    slices, memory = trace.slices, trace.memory
-    is_op = slices.kind == SliceKind.OP
-    asking = [text_id for text_id, text in names_of(trace, is_op) if text.startswith(_ASKS_ONLY)]
-    does_more = nearest_where(calls, is_op & ~np.isin(slices.name_id, asking))
-    any_op = nearest_where(calls, is_op)
-    found = np.full(len(event), NO_ROW, np.int32)
-    tracks = slices.track[calls.order]
-    for track in np.unique(memory.track[event]).tolist():
-        here = np.flatnonzero(memory.track[event] == track)
-        first, last = np.searchsorted(tracks, [track, track + 1])
-        found[here] = _around(index, calls.order[first:last], memory.time_ns[event[here]])
-    op_row = np.append(does_more, np.int32(NO_ROW))[found]
-    return np.where(op_row == NO_ROW, np.append(any_op, np.int32(NO_ROW))[found], op_row)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Asking:
+    """Who asked for memory.
+
+    Attributes:
+        index: The trace.
+        track: (calls,) int32, the track of each slice of ``index.calls.order``, ascending.
+        does_more: (slices + 1,) int32, the innermost operator around each slice that does more than ask,
+            NO_ROW; the last entry, which NO_ROW points to, is NO_ROW.
+        any_op: (slices + 1,) int32, the innermost operator around each slice, as ``does_more``.
+    """
+
+    index: TraceIndex
+    track: Int32
+    does_more: Int32
+    any_op: Int32
+
+    @classmethod
+    def of(cls, index: TraceIndex) -> _Asking:
+        slices = index.trace.slices
+        is_op = slices.kind == SliceKind.OP
+        only = [text_id for text_id, text in names_of(index.trace, is_op) if text.startswith(_ASKS_ONLY)]
+        does_more = nearest_where(index.calls, is_op & ~np.isin(slices.name_id, only))
+        any_op = nearest_where(index.calls, is_op)
+        none = np.int32(NO_ROW)
+        track = slices.track[index.calls.order]
+        return cls(index, track, np.append(does_more, none), np.append(any_op, none))
+
+    def ops(self, event: Int64) -> Int32:
+        """Returns the row of the operator around each event, NO_ROW where there is none."""
+        memory, order = self.index.trace.memory, self.index.calls.order
+        found = np.full(len(event), NO_ROW, np.int32)
+        for track in np.unique(memory.track[event]).tolist():
+            here = np.flatnonzero(memory.track[event] == track)
+            first, last = np.searchsorted(self.track, [track, track + 1])
+            found[here] = _around(self.index, order[first:last], memory.time_ns[event[here]])
+        op_row = self.does_more[found]
+        return np.where(op_row == NO_ROW, self.any_op[found], op_row)
 
 
 def _around(index: TraceIndex, order: Int32, time_ns: Int64) -> Int32:

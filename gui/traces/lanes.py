@@ -24,6 +24,7 @@ from core.units import GIB, gib
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from core.analyses.memory import MemoryCurve
     from core.tables.columns import Int64, Uint8
     from core.tables.trace import Trace
 
@@ -163,25 +164,29 @@ def timeline_parts(trace: Trace, categories: Uint8, titles: Callable[[int], str]
 
 def _memory_curves(trace: Trace, group_of: dict[int, int]) -> tuple[CounterLane, ...]:
     """What was allocated on each device, in the group of the threads that did it."""
-    memory = trace.memory
-    known = (memory.allocated_bytes != MISSING) & (memory.device_type != MISSING)
+    # Compiled code comes with it, which the UI thread must not load.
+    from core.analyses.memory import memory_curves  # noqa: PLC0415
+
+    memory, rank = trace.memory, trace.tracks.rank
+    # A thread that does nothing else has no lane: its rank has others.
+    of_rank = {int(rank[track]): group for track, group in group_of.items()}
     curves = []
-    # One column at a time: NumPy sorts rows of two without letting the window go on meanwhile.
-    devices = [
-        (kind, device)
-        for kind in np.unique(memory.device_type[known]).tolist()
-        for device in np.unique(memory.device[known & (memory.device_type == kind)]).tolist()
-    ]
-    for kind, device in devices:
-        rows = np.flatnonzero(known & (memory.device_type == kind) & (memory.device == device))
-        rows = rows[np.argsort(memory.time_ns[rows], kind="stable")]
+    for curve in memory_curves(trace):
+        rows = curve.event[memory.allocated_bytes[curve.event] != MISSING]
+        if not len(rows) or curve.device_type == MISSING:
+            continue
         value = memory.allocated_bytes[rows].astype(np.float64)
-        where = "CPU memory" if kind == 0 else "Memory" if device in (0, MISSING) else f"Memory, GPU {device}"
-        group = group_of.get(int(memory.track[rows[0]]), 0)
-        curves.append(
-            CounterLane(where, _memory_words(float(value.max())), group, memory.time_ns[rows], value)
-        )
+        track = int(memory.track[rows[0]])
+        group = group_of.get(track, of_rank.get(int(rank[track]), 0))
+        words = _memory_words(float(value.max()))
+        curves.append(CounterLane(_memory_name(curve), words, group, memory.time_ns[rows], value))
     return tuple(curves)
+
+
+def _memory_name(curve: MemoryCurve) -> str:
+    if curve.device_type == 0:
+        return "CPU memory"
+    return "Memory" if curve.device_number in (0, MISSING) else f"Memory, GPU {curve.device_number}"
 
 
 def _memory_words(most_bytes: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from core.analyses.categories import Category, categorize
+from core.analyses.merged import merge_traces
 from gui.traces.lanes import HOST_COLOUR, timeline_parts
 from tests.helpers.traces import annotation, call, kernel, op, python_frame, trace_of
 
@@ -65,3 +66,41 @@ def test_a_trace_of_the_cpu_shows_the_threads_in_the_overview() -> None:
     parts = parts_of(op("aten::mm", 0, 5))
     assert [(lane.name, lane.in_overview) for lane in parts.lanes] == [("Thread 1", True)]
     assert parts.groups[0].note == "CPU"
+
+
+def memory_event(ts: float, size: int, *, kind: int, device: int) -> dict[str, Any]:
+    arguments = {"Addr": 1, "Bytes": size, "Device Type": kind, "Device Id": device, "Total Allocated": size}
+    event = {
+        "ph": "i",
+        "cat": "cpu_instant_event",
+        "s": "t",
+        "name": "[memory]",
+        "ts": ts,
+        "pid": 1,
+        "tid": 1,
+    }
+    return {**event, "args": arguments}
+
+
+def test_each_rank_has_its_own_curve_of_memory_in_its_group() -> None:
+    mib = 2**20
+    traces = [
+        trace_of(
+            op("aten::mm", 0, 50),
+            memory_event(1, mib << rank, kind=0, device=-1),
+            memory_event(2, 4 * mib << rank, kind=1, device=0),
+            memory_event(3, 9 * mib << rank, kind=1, device=1),
+            rank=rank,
+        )
+        for rank in (0, 1)
+    ]
+    trace = merge_traces(traces, (0, 0)).trace
+    parts = timeline_parts(trace, categorize(trace), lambda number: Category(number).title)
+    assert [(each.name, each.note, each.group, each.value.tolist()) for each in parts.counters] == [
+        ("CPU memory", "1.0 MiB", 0, [mib]),
+        ("Memory", "4.0 MiB", 0, [4 * mib]),
+        ("Memory, GPU 1", "9.0 MiB", 0, [9 * mib]),
+        ("CPU memory", "2.0 MiB", 1, [2 * mib]),
+        ("Memory", "8.0 MiB", 1, [8 * mib]),
+        ("Memory, GPU 1", "18.0 MiB", 1, [18 * mib]),
+    ]

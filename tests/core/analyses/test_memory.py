@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from core.analyses.index import TraceIndex
 from core.analyses.memory import BEFORE, NO_MEMORY, NO_OPERATOR, memory_curves, summarize_memory
+from core.analyses.merged import merge_traces
 from core.tables.columns import MISSING
 from core.tables.selection import WHOLE, Selection
 from tests.helpers.handed import read_slowly
@@ -80,6 +81,45 @@ def test_devices_and_threads_are_apart() -> None:
         ("CPU", NO_OPERATOR, GIB),
         ("CUDA 0", "aten::mm", GIB),
         ("CUDA 1", "aten::sum", GIB),
+    ]
+
+
+def test_ranks_have_memory_of_their_own_also_on_devices_of_one_number() -> None:
+    one, two = (
+        trace_of(
+            op("aten::mm", 0, 100),
+            change(10, 1, size, size),
+            change(20, 1, -size, 0),
+            change(10, 7, size // 2, size // 2, kind=0, device=-1),
+            rank=rank,
+        )
+        for rank, size in ((0, GIB), (1, 3 * GIB))
+    )
+    index = TraceIndex(merge_traces((one, two), (0, 5_000)).trace)
+    table = summarize_memory(index)
+    found = [tuple(table.column(key).value(row) for key in ("device", "held_bytes")) for row in range(4)]
+    assert found == [
+        ("Rank 0, CPU", GIB // 2),
+        ("Rank 0, CUDA 0", GIB),
+        ("Rank 1, CPU", 3 * GIB // 2),
+        ("Rank 1, CUDA 0", 3 * GIB),
+    ]
+    assert [curve.allocated_bytes.tolist() for curve in memory_curves(index.trace)] == [
+        [GIB // 2],
+        [GIB, 0],
+        [3 * GIB // 2],
+        [3 * GIB, 0],
+    ]
+    second = index.trace.tracks.rank == 1
+    chosen = Selection(tracks=tuple(second.nonzero()[0].tolist()))
+    assert [curve.device for curve in memory_curves(index.trace, chosen)] == ["CPU", "CUDA 0"]
+
+
+def test_processes_without_ranks_have_memory_of_their_own() -> None:
+    other = {**change(11, 1, GIB, GIB), "pid": 200}
+    assert [row[:3] for row in rows_of(change(10, 1, 2 * GIB, 2 * GIB), other)] == [
+        ("Process 100, CUDA 0", NO_OPERATOR, 2 * GIB),
+        ("Process 200, CUDA 0", NO_OPERATOR, GIB),
     ]
 
 
