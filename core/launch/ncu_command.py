@@ -18,16 +18,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from core.errors import DashboardError
 from core.files import printable
 from core.launch.command import job_environment, names_a_secret, torchrun_words
 from core.roofline.kernel_spelling import spell
+from core.tables.columns import MISSING
+from core.tables.trace import SliceKind
 from core.units import format_count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from core.runs.job import JobSpec
+    from core.tables.trace import Trace
 
 TOOL: Final = "ncu"
 SUFFIX: Final = ".ncu-rep"
@@ -111,6 +116,35 @@ def kernel_target(names: Sequence[str], place: int) -> KernelTarget:
     return KernelTarget(function, sum(same[name] for name in names[:place]))
 
 
+def target_of_slice(trace: Trace, row: int) -> KernelTarget:
+    """Tells a kernel of a trace by its function and number among those of its rank.
+
+    Args:
+        trace: The trace; one that begins late counts from its own begin.
+        row: Of ``SliceTable``.
+
+    Raises:
+        DashboardError: As ``kernel_target``, or the slice is no kernel.
+    """
+    slices = trace.slices
+    if slices.kind[row] != SliceKind.KERNEL:
+        raise DashboardError("The selected slice is no kernel.", "Select a kernel, then profile it.")
+    rank = trace.tracks.rank[slices.track]
+    rows = np.flatnonzero((slices.kind == SliceKind.KERNEL) & (rank == rank[row]))
+    # Correlations count calls; without them the order on the device has to do.
+    calls = slices.correlation[rows]
+    by = slices.start_ns[rows] if np.any(calls == MISSING) else calls
+    rows = rows[np.argsort(by, kind="stable")]
+    ids = slices.name_id[rows].tolist()
+    texts = {name_id: trace.strings[name_id] for name_id in set(ids)}
+    return kernel_target([texts[name_id] for name_id in ids], int(np.flatnonzero(rows == row)[0]))
+
+
+def command_of_unknown_job(target: KernelTarget) -> str:
+    """Returns the command for a job that is not known: its own words follow behind."""
+    return f"{shlex.join([TOOL, *_options(target, target.function)])} python YOUR_SCRIPT.py"
+
+
 def build_ncu_command(  # noqa: PLR0913  (each is named at the call)
     spec: JobSpec,
     target: KernelTarget,
@@ -143,7 +177,23 @@ def build_ncu_command(  # noqa: PLR0913  (each is named at the call)
     environment = job_environment(job, base_environment)
     own = {name: environment[name] for name in _own_variables(job, environment)}
     secrets = sorted(name for name in own if names_a_secret(name))
-    options = [
+    return NcuCommand(
+        argv=(
+            TOOL,
+            *_options(target, str(report.with_suffix("") if report.suffix == SUFFIX else report)),
+            *(["--devices", "0"] if ranks > 1 else []),
+            *_job_words(job, python_version),
+        ),
+        environment=environment,
+        working_folder=spec.working_folder,
+        report=report if report.suffix == SUFFIX else report.with_name(report.name + SUFFIX),
+        shown=tuple((name, value) for name, value in sorted(own.items()) if name not in secrets),
+        notes=tuple(_notes(spec, target, ranks, secrets)),
+    )
+
+
+def _options(target: KernelTarget, report: str) -> list[str]:
+    return [
         "--set",
         "full",
         "--target-processes",
@@ -156,18 +206,9 @@ def build_ncu_command(  # noqa: PLR0913  (each is named at the call)
         "1",
         "--kill",
         "yes",
-        *(["--devices", "0"] if ranks > 1 else []),
         "-o",
-        str(report.with_suffix("") if report.suffix == SUFFIX else report),
+        report,
     ]
-    return NcuCommand(
-        argv=(TOOL, *options, *_job_words(job, python_version)),
-        environment=environment,
-        working_folder=spec.working_folder,
-        report=report if report.suffix == SUFFIX else report.with_name(report.name + SUFFIX),
-        shown=tuple((name, value) for name, value in sorted(own.items()) if name not in secrets),
-        notes=tuple(_notes(spec, target, ranks, secrets)),
-    )
 
 
 def free_report_path(folder: Path, target: KernelTarget) -> Path:
