@@ -24,6 +24,12 @@ def number_column(  # noqa: PLR0913  (what a column is)
     return Column(key=key, title=title, unit=unit, help=explained, values=values, shown=shown)
 
 
+def impossible_column(counts: Int64) -> Column:
+    """Returns the column of what is counted as a call but in no sum; ``counts`` is (n,) int64."""
+    explained = "Calls whose time is negative or missing; in no sum."
+    return number_column("impossible", "Impossible", "count", explained, counts, shown=False)
+
+
 def text_column(  # noqa: PLR0913  (what a column is)
     key: str,
     title: str,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from core.analyses.answer_columns import number_column, own_text_column, text_column
+from core.analyses.answer_columns import impossible_column, number_column, own_text_column, text_column
 from core.analyses.categories import Category
 from core.analyses.grouping import dense_ids, dense_pairs, means_by_group, pick_members, times_by_group
 from core.analyses.intervals import exact_sum
@@ -157,9 +157,9 @@ def _groups_by_place(index: TraceIndex, places: Int64, group_by: GroupBy) -> _Gr
         step = index.step_of_work[places]
         number = np.where(step == NO_ROW, MISSING, index.steps.number[step] if len(index.steps) else MISSING)
         return _groups_by_number(number, "Step {}", "Outside any step")
-    if group_by is GroupBy.DEVICE:
-        return _groups_by_number(work.device[places], "Device {}", "Device not named")
-    return _groups_by_stream(work.device[places], work.stream[places])
+    rank = index.trace.tracks.rank[index.trace.slices.track[work.slice_row[places]]]
+    stream = work.stream[places] if group_by is GroupBy.STREAM else None
+    return _groups_by_device(rank, work.device[places], stream)
 
 
 def _groups_by_name(index: TraceIndex, places: Int64, *, merged: bool) -> _Groups:
@@ -183,11 +183,21 @@ def _groups_by_number(number: Int64, sentence: str, unknown: str) -> _Groups:
     return _Groups(of_row, [unknown if each == MISSING else sentence.format(each) for each in found.tolist()])
 
 
-def _groups_by_stream(device: Int64, stream: Int64) -> _Groups:
-    of_row = dense_pairs(device, stream)
+def _groups_by_device(rank: Int64, device: Int64, stream: Int64 | None) -> _Groups:
+    """By device, or by stream if there are some; each rank may count its devices from 0."""
+    of_row = dense_pairs(rank, device)
+    if stream is not None:
+        of_row = dense_pairs(of_row, stream)
     _, first = np.unique(of_row, return_index=True)
-    pairs = zip(device[first].tolist(), stream[first].tolist(), strict=True)
-    return _Groups(of_row, [f"{_numbered('Device', d)}, {_numbered('stream', s)}" for d, s in pairs])
+    parts = [("device", device)]
+    if (rank != rank[:1]).any():
+        parts.insert(0, ("rank", rank))
+    if stream is not None:
+        parts.append(("stream", stream))
+    texts = [
+        ", ".join(_numbered(what, int(numbers[row])) for what, numbers in parts) for row in first.tolist()
+    ]
+    return _Groups(of_row, [text[:1].upper() + text[1:] for text in texts])
 
 
 def _numbered(what: str, number: int) -> str:
@@ -239,14 +249,7 @@ def _time_columns(times: GroupTimes, shown: Int64, everything_ns: int) -> tuple[
         number_column("max_ns", "Max", "ns", "Longest duration.", times.max_ns[shown], shown=False),
         number_column("p50_ns", "p50", "ns", f"Half are no longer, {rank}", times.p50_ns[shown], shown=False),
         number_column("p99_ns", "p99", "ns", f"99 of 100 are no longer, {rank}", times.p99_ns[shown]),
-        number_column(
-            "impossible",
-            "Impossible",
-            "count",
-            "Calls whose time is negative or missing; in no sum.",
-            times.impossible[shown],
-            shown=False,
-        ),
+        impossible_column(times.impossible[shown]),
     )
 
 

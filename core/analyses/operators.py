@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from core.analyses.answer_columns import number_column, text_column
+from core.analyses.answer_columns import impossible_column, number_column, text_column
 from core.analyses.grouping import dense_ids, dense_pairs, pick_members, times_by_group
 from core.analyses.intervals import counts_by_key, sums_by_key
 from core.analyses.nesting import self_times_ns, sums_with_inner
@@ -114,14 +114,7 @@ def _host_columns(times: GroupTimes, self_ns: Int64, shown: Int64) -> tuple[Colu
         ),
         number_column("cpu_mean_ns", "CPU mean", "ns", "Total over calls.", times.mean_ns[shown]),
         number_column("cpu_max_ns", "CPU max", "ns", "Longest call.", times.max_ns[shown], shown=False),
-        number_column(
-            "impossible",
-            "Impossible",
-            "count",
-            "Calls whose time is negative or missing; in no sum.",
-            times.impossible[shown],
-            shown=False,
-        ),
+        impossible_column(times.impossible[shown]),
     )
 
 

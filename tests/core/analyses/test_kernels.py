@@ -11,6 +11,7 @@ from core.analyses.categories import Category
 from core.analyses.index import TraceIndex
 from core.analyses.kernels import GroupBy, summarize_kernels
 from core.analyses.launches import list_launches
+from core.analyses.merged import merge_traces
 from core.tables.columns import NO_ROW
 from core.tables.selection import Selection
 from core.tables.trace import DEVICE_KINDS
@@ -88,6 +89,19 @@ def test_kernels_are_grouped_by_what_they_have_in_common(
     table = summarize_kernels(TraceIndex(trace), group_by=group_by)
     assert rows(table, "name", "calls") == expected
     assert sum(column(table, "sum_ns")) == 115_000
+
+
+@pytest.mark.parametrize(
+    ("group_by", "end"), [(GroupBy.DEVICE, "device 0"), (GroupBy.STREAM, "device 0, stream 7")]
+)
+def test_devices_that_ranks_number_alike_stay_apart(group_by: GroupBy, end: str) -> None:
+    one = trace_of(kernel("gemm", 0, 40), rank=0)
+    two = trace_of(kernel("gemm", 0, 30), kernel("gemm", 50, 30), rank=1)
+    table = summarize_kernels(TraceIndex(merge_traces((one, two), (0, 0)).trace), group_by=group_by)
+    assert rows(table, "name", "calls", "sum_ns") == [
+        (f"Rank 1, {end}", 2, 60_000),
+        (f"Rank 0, {end}", 1, 40_000),
+    ]
 
 
 def test_a_row_of_kernels_of_several_kinds_says_so() -> None:
