@@ -55,8 +55,8 @@ class NsightPage(Page):
         )
         self.empty.set_text(
             "No report is open",
-            "Drop what ncu has written (.ncu-rep, .ncu-repz, or a table of ncu --csv) anywhere on this "
-            "window. Nsight Compute itself is not needed.",
+            "Drop what ncu has written (.ncu-rep, .ncu-repz or its CSV) anywhere on this window. "
+            "Nsight Compute itself is not needed.",
         )
         self._stack.addWidget(self.empty)
         layout = QVBoxLayout(self.body)

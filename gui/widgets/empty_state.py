@@ -29,8 +29,11 @@ class EmptyState(QFrame):
         actions: Sequence[tuple[str, Callable[[], object]]] = (),
         *,
         primary: bool = False,
+        text_px: int = TEXT_PX,
     ) -> None:
+        """Args: ``text_px`` is the width of the sentence, for places that are narrow."""
         super().__init__()
+        self._text_px = text_px
         self._icon_name = icon
         self._icon = QLabel()
         self._title = plain_label()
@@ -38,7 +41,7 @@ class EmptyState(QFrame):
         self._text = Paragraph()
         set_kind(self._text, kind="secondary")
         self._text.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        self._text.setFixedWidth(TEXT_PX)
+        self._text.setFixedWidth(text_px)
         buttons = QWidget()
         row = QHBoxLayout(buttons)
         row.setContentsMargins(0, 6, 0, 0)
@@ -64,7 +67,7 @@ class EmptyState(QFrame):
         self._title.setText(title)
         self._text.set_plain(text)
         # Centred widgets are not asked for the height that their width needs.
-        self._text.setFixedHeight(self._text.heightForWidth(TEXT_PX))
+        self._text.setFixedHeight(self._text.heightForWidth(self._text_px))
         self.setAccessibleName(f"{title}. {text}")
 
     def _draw(self, theme: Theme) -> None:

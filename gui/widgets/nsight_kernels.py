@@ -78,12 +78,17 @@ class KernelModel(QAbstractListModel):
             return None
         entry = self.entries[index.row()]
         if role == Qt.ItemDataRole.DisplayRole:
-            return self.kernels.shown[entry.rows[0]]
+            return self.title(entry)
         if role == Qt.ItemDataRole.ToolTipRole:
             return tip_text("\n".join(self.facts(entry)))
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            return ", ".join((self.kernels.shown[entry.rows[0]], *self.facts(entry)[1:]))
+            return ", ".join((self.title(entry), *self.facts(entry)[1:]))
         return None
+
+    def title(self, entry: KernelEntry) -> str:
+        """The kernel's short name; below its group, which has that name, the launch's number."""
+        assert self.kernels is not None
+        return f"Launch {entry.rows[0] + 1:,}" if entry.is_member else self.kernels.shown[entry.rows[0]]
 
     def facts(self, entry: KernelEntry) -> list[str]:
         """The full name, then what is known of it, a line each."""
@@ -190,7 +195,7 @@ class KernelDelegate(QStyledItemDelegate):
         painter.setFont(self._font)
         painter.setPen(theme.color("text"))
         room = right - left - SWATCH_PX - 7
-        name = self._metrics.elidedText(kernels.shown[first], Qt.TextElideMode.ElideRight, room)
+        name = self._metrics.elidedText(self._model.title(entry), Qt.TextElideMode.ElideRight, room)
         painter.drawText(QRect(left + SWATCH_PX + 7, top, room, 18), _LEFT, name)
 
     def _paint_load(self, painter: QPainter, label: str, pct: float, rank: int, line: QRect) -> None:

@@ -201,7 +201,11 @@ class LightTab(LaunchTab):
             rows = [self._row(bar, before, tools) for bar in light.bars]
             values = [(bar.label, Cell(value=bar.pct, unit="%", metric=bar.metric)) for bar in light.bars]
             yield framed_bars("GPU speed of light, % of peak", rows, values, tools, is_pct=True)
-            yield Breakdowns(light, tools)
+            if light.compute.rows or light.memory.rows:
+                yield Breakdowns(light, tools)
+            else:
+                yield Heading(tools.theme, "What they are made of")
+                yield MissingNote(light.compute.note)
         else:
             yield MissingNote(light.note)
         count = len(answer.view.rules)
