@@ -31,12 +31,7 @@ def wide_slices(
     which = np.empty(most, np.int64)
     position = np.empty(most, np.int64)
     count = _wide(
-        index.start_ns,
-        index.end_ns,
-        index.row_first,
-        index.block_first,
-        index.block_start_ns,
-        index.block_size,
+        *_columns(index),
         rows[numbers],
         start_ns,
         end_ns,
@@ -74,12 +69,7 @@ def separate_slices(
     which = np.empty(most, np.int64)
     position = np.empty(most, np.int64)
     count = _separate(
-        index.start_ns,
-        index.end_ns,
-        index.row_first,
-        index.block_first,
-        index.block_start_ns,
-        index.block_size,
+        *_columns(index),
         rows,
         numbers,
         edges,
@@ -90,6 +80,18 @@ def separate_slices(
         position,
     )
     return which[:count], position[:count]
+
+
+def _columns(index: TimelineIndex) -> tuple[Int64, Int64, Int64, Int64, Int64, int]:
+    """What compiled loops that look for slices begin with."""
+    return (
+        index.start_ns,
+        index.end_ns,
+        index.row_first,
+        index.block_first,
+        index.block_start_ns,
+        index.block_size,
+    )
 
 
 def slice_in(index: TimelineIndex, row: int, start_ns: int, end_ns: int) -> int:

@@ -9,25 +9,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gui.traces.lanes import COLOURS
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from core.tables.timeline import CounterLane, TimelineIndex
 
-CATEGORIES = (
-    "gemm",
-    "attention",
-    "convolution",
-    "normalisation",
-    "elementwise",
-    "reduction",
-    "optimizer",
-    "embedding",
-    "communication",
-    "memcpy",
-    "memset",
-    "other",
-)
+CATEGORIES = tuple(name for name in COLOURS if name != "triton")
 """Colours of the theme in their fixed order; a colour of the index is a place in it unless told otherwise."""
 
 
