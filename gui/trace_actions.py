@@ -7,8 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from core.tables.selection import WHOLE
+from core.tables.trace import SliceKind
 from gui.actions import ActionSpec
 from gui.traces.groupings import GROUPINGS
+from gui.widgets.kernel_profile import TITLE, KernelProfiling
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,6 +124,30 @@ class _Shown:
         """Why one cannot go there."""
         missing = self.caller_row(which) is None
         return self.no_selection() or (f"the selected slice has no {which}" if missing else None)
+
+    def no_kernel(self) -> str | None:
+        """Why there is no kernel to profile."""
+        page = self._page()
+        facts = None if page is None else page.trace_inspector.facts
+        missing = facts is None or facts.kind != SliceKind.KERNEL
+        return self.no_selection() or ("the selected slice is no kernel" if missing else None)
+
+    def profile_kernel(self) -> None:
+        """Shows how the selected kernel is profiled."""
+        page = self._page()
+        facts = None if page is None else page.trace_inspector.facts
+        document = None if page is None or page.view is None else page.view.document
+        trace = None if document is None else document.trace
+        if page is None or document is None or trace is None or facts is None:
+            return
+        context = page.context
+        profiling = page.findChild(KernelProfiling)
+        if not isinstance(profiling, KernelProfiling):
+            profiling = KernelProfiling(context.tasks, page)
+            profiling.written.connect(context.open_path)
+            profiling.told.connect(page.told)
+            profiling.failed.connect(page.show_error)
+        profiling.ask(trace, facts.row, document.path)
 
     def go_to_caller(self, which: str) -> None:
         """Selects the operator or the launch."""
@@ -251,6 +277,16 @@ def _selection_actions(shown: _Shown) -> list[ActionSpec]:
                 words="caller kernel",
             )
             for which in ("operator", "launch")
+        ),
+        ActionSpec(
+            id="trace.profile_kernel",
+            text=TITLE,
+            run=shown.profile_kernel,
+            icon="cpu",
+            menu="Trace",
+            enabled=shown.no_kernel,
+            tip="Shows the command for the selected kernel, and runs it where ncu is installed.",
+            words="ncu counters kernel report",
         ),
     ]
 
