@@ -168,7 +168,7 @@ def as_ceilings(measurement: Measurement) -> Ceilings:
                     work_type=work_type,
                     flop_per_s=rate.best_per_s,
                     origin=CeilingOrigin.MEASURED,
-                    source=f"Product of {rate.size} x {rate.size} matrices, {source}",
+                    source=f"Product of {rate.size} × {rate.size} matrices, {source}",
                     remark=_remark(rate, format_flop_per_s(rate.median_per_s)),
                 )
             )

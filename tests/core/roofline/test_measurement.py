@@ -48,7 +48,7 @@ def test_a_measurement_says_size_date_version_and_median() -> None:
     keep_measurement(GPU)
     (roof,), (memory,) = kept().work, kept().traffic
     assert (roof.flop_per_s, memory.bytes_per_s, memory.level) == (5e13, 2e12, "dram")
-    assert roof.source == "Product of 4096 x 4096 matrices, PyTorch 2.13.0, 2026-11-29"
+    assert roof.source == "Product of 4096 × 4096 matrices, PyTorch 2.13.0, 2026-11-29"
     assert memory.source == "Copy of 1.1 GB, PyTorch 2.13.0, 2026-11-29"
     assert roof.remark == "Best of 20, median 40.00 TFLOP/s."
     assert roof.origin is memory.origin is CeilingOrigin.MEASURED
