@@ -193,7 +193,7 @@ def _with_prefix(value: float | None, unit: str) -> str:
 
 
 def format_shape(sides: Iterable[int]) -> str:
-    """Formats a grid, a block or a tile: "64 × 64 × 1". Sides are identifiers: no commas."""  # noqa: RUF002
+    """Formats a grid, a block or a tile: "64 × 64 × 1". Sides are identifiers: no commas."""
     return _TIMES.join(map(str, sides))
 
 

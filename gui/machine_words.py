@@ -24,7 +24,7 @@ NOT_ASKED = "n/a"
 def gpus_line(gpus: Sequence[GpuInfo]) -> str:
     """GPUs by name: "4 x H100 80GB HBM3" with a multiplication sign; "none" for none."""
     names = Counter(gpu.name.removeprefix("NVIDIA ") for gpu in gpus if gpu.computes)
-    lines = [f"{count} × {name}" if count > 1 else name for name, count in names.items()]  # noqa: RUF001
+    lines = [f"{count} × {name}" if count > 1 else name for name, count in names.items()]
     return ", ".join(lines) or "none"
 
 

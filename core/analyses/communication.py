@@ -106,10 +106,10 @@ def list_collectives(index: TraceIndex, selection: Selection = WHOLE) -> ResultT
             number_column("duration_ns", "Duration", "ns", "As recorded.", duration_ns),
             number_column("in_elements", "Elements in", "count", "Elements that each rank gives.", elements),
             number_column(
-                "in_bytes", "Bytes in", "bytes", "Bytes that each rank gives.", found.in_bytes[order]
+                "in_bytes", "Data in", "bytes", "Bytes that each rank gives.", found.in_bytes[order]
             ),
             number_column(
-                "out_bytes", "Bytes out", "bytes", "Bytes that each rank gets.", found.out_bytes[order]
+                "out_bytes", "Data out", "bytes", "Bytes that each rank gets.", found.out_bytes[order]
             ),
             *_bandwidth_columns(found.size_bytes[order], found.factor[order], duration_ns),
             number_column(

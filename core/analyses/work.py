@@ -322,7 +322,7 @@ def _work_columns(totals: list[Totals | None], sum_ns: Int64) -> tuple[Column, .
         number_column(
             "flop", "Operations", "flop", "Operations of all its calls, as the shapes need them.", flop
         ),
-        number_column("moved_bytes", "Bytes", "bytes", "Inputs read and outputs written, once each.", moved),
+        number_column("moved_bytes", "Data", "bytes", "Inputs read and outputs written, once each.", moved),
         number_column(
             "flop_per_s", "Achieved", "flop_per_s", "FLOP over the summed time.", operations / seconds
         ),

@@ -88,10 +88,10 @@ def _size(left: Tensor, right: Tensor) -> GemmSize:
 
 
 def size_words(size: GemmSize) -> str:
-    """Returns a product in words: "128 x 1000, inner 4096"."""
+    """Returns a product in words: "128 × 1000, inner 4096"."""
     batch = f"{format_count(size.batch)} of " if size.batch > 1 else ""
     return (
-        f"{batch}{format_count(size.rows)} x {format_count(size.columns)}, inner {format_count(size.inner)}"
+        f"{batch}{format_count(size.rows)} × {format_count(size.columns)}, inner {format_count(size.inner)}"
     )
 
 
@@ -141,7 +141,7 @@ def _fill_tiles(size: GemmSize, kernel: str, share: Share) -> Remedy | None:
         return None
     of = "the kernel's" if tile else "usual"
     text = (
-        f"Choose sizes that fill {of} tiles of {high} x {wide}: of {size_words(size)}, "
+        f"Choose sizes that fill {of} tiles of {high} × {wide}: of {size_words(size)}, "
         f"up to {format_pct(100 * idle, 0)} is computed for nothing."
     )
     return share.remedy(text, idle, "the part of the tiles outside the result")

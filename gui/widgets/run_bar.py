@@ -108,7 +108,7 @@ def facts_of(manifest: Manifest) -> list[str]:
         facts = [f"{ranks} on GPU"]
     flags = flag_values(job.arguments)
     if "batch" in flags and "sequence" in flags:
-        facts.append(f"batch {flags['batch']} × {_count(flags['sequence'])} tokens")  # noqa: RUF001
+        facts.append(f"batch {flags['batch']} × {_count(flags['sequence'])} tokens")
     if "dtype" in flags:
         facts.append(flags["dtype"])
     versions = [

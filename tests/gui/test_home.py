@@ -122,7 +122,7 @@ def test_the_machine_in_words(window: MainWindow, home: HomePage) -> None:
     assert ("GPUs", "n/a", "Detect devices finds them.") in machine_pairs(machine, host)
     assert ("CPU, memory", "1 core, 8.0 GiB", "") in machine_pairs(machine, host)
     found(window, *(h100(index) for index in range(4)))
-    assert devices_line(machine) == "4 × H100 80GB HBM3"  # noqa: RUF001
+    assert devices_line(machine) == "4 × H100 80GB HBM3"
     assert ("Driver, CUDA", "580.65, 13.0", "") in machine_pairs(machine, host)
     assert ("ok", "4 GPUs found", "") in checks_of(machine, ())
     trouble = DeviceProblem(code="mismatch", message="The driver and its library differ.", hint="Reboot.")

@@ -294,7 +294,7 @@ def test_the_bar_says_only_what_is_known() -> None:
         arguments=("--batch", "8", "--sequence=1024", "--dtype", "bf16", "--verbose"),
     )
     assert facts_of(replace(plain, job=job, versions={}))[0] == "4 ranks on GPU 0\N{EN DASH}3"
-    assert "batch 8 × 1,024 tokens" in facts_of(replace(plain, job=job))  # noqa: RUF001
+    assert "batch 8 × 1,024 tokens" in facts_of(replace(plain, job=job))
     now = CREATED_NS + 134 * 10**9
     assert elapsed_words(run_snapshot([cpu_rank(0)]), now) == "02:14 elapsed"
     ended = replace(plain, status="done", ended_ns=CREATED_NS + 5 * 10**9)

@@ -291,8 +291,8 @@ def test_dimensions_that_are_not_aligned_and_tiles_that_are_not_full_are_named_w
     )
     assert align.gain_pct == pytest.approx(5.0)
     tiles = only(verdict, "Choose sizes")
-    assert "the kernel's tiles of 128 x 64" in tiles.text
-    assert "1,024 x 4,097, inner 1,000" in tiles.text
+    assert "the kernel's tiles of 128 × 64" in tiles.text
+    assert "1,024 × 4,097, inner 1,000" in tiles.text
     # 4,097 of 4,224 columns at the worse of both directions.
     assert tiles.gain_pct == pytest.approx(10 * (1 - 4097 / 4224))
     even = judged(product(1024, 1024, 4096), flop=50e9, moved=50e6, **BF16)
@@ -305,7 +305,7 @@ def test_a_kernel_that_names_its_poor_alignment_is_quoted() -> None:
     made = Made().add(name, 100, 100, "aten::bmm", ([16, 512, 64], kind), ([16, 64, 513], kind))
     verdict = judged(made, name=name, kind=WorkType.BF16_TENSOR, flop=1e9, moved=30e6)
     assert "The kernel's name says align1." in only(verdict, "Make its columns (513)").text
-    assert "16 of 512 x 513, inner 64" in {each.against for each in verdict.evidence}
+    assert "16 of 512 × 513, inner 64" in {each.against for each in verdict.evidence}
 
 
 def test_alignment_counts_bytes_not_elements() -> None:
