@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from core.tables.ncu import Report
 
 _NS_PER_S: Final = 1e9
-_MOST_COUNTED: Final = 1e60
+MOST_COUNTED: Final = 1e60
 """What is larger is damage, not a count; products of a few numbers below it stay finite."""
 
 _MOST_FIGURE: Final = 1e120
@@ -77,7 +77,7 @@ class Counters:
         else:
             value = self._report.metric(self._row, name)
             values = np.array([np.nan if value is None or isinstance(value, str) else float(value)])
-        return np.where(np.abs(values) <= _MOST_COUNTED, values, np.nan)
+        return np.where(np.abs(values) <= MOST_COUNTED, values, np.nan)
 
 
 def either(first: Float64, second: Float64) -> Float64:

@@ -16,8 +16,9 @@ from core.readers import reader_of
 from core.report_tables.index import ReportIndex
 from core.report_tables.registry import REPORT_ANALYSES, find_report_analysis
 from core.roofline.points import WorkType
-from core.roofline.verdicts import VerdictKind, verdicts_of_report
-from core.tables.columns import MISSING
+from core.roofline.verdict import VerdictKind
+from core.roofline.verdict_kinds import KINDS
+from core.tables.columns import MISSING, NO_ROW
 from core.tables.ncu import Report
 from core.tables.ncu_terms import DRAM_BYTES_PER_S, MEMORY_PCT, SM_PCT
 from core.units import (
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from core.analyses.ncu_roofline import RooflineColumns
-    from core.roofline.verdicts import Verdict
     from core.tables.columns import Float64, Int32
     from core.tables.ncu import MetricValue, SessionFacts
 
@@ -117,7 +117,7 @@ def as_object(report: Report) -> dict[str, Any]:
     """
     names = dict.fromkeys(device.name for device in report.devices if device.name)
     index = ReportIndex(report)
-    fp32 = roofline_columns(index.counters, "fp32")
+    shown = _Shown(index)
     return {
         "kind": report.kind,
         "problems": [
@@ -126,30 +126,57 @@ def as_object(report: Report) -> dict[str, Any]:
         ],
         "device": ", ".join(names) or None,
         "tool_version": report.session.tool_version,
-        "results": [
-            _result(index, row, fp32, verdict) for row, verdict in enumerate(verdicts_of_report(report))
-        ],
+        "results": [_result(index, row, shown) for row in range(len(report.launches))],
     }
 
 
-def _result(index: ReportIndex, row: int, fp32: RooflineColumns, verdict: Verdict) -> dict[str, Any]:
+class _Shown:
+    """What is printed of all launches, each read once as a column."""
+
+    def __init__(self, index: ReportIndex) -> None:
+        report = index.report
+        self.fp32 = roofline_columns(index.counters, "fp32")
+        self.sm_pct = _values(report, SM_PCT)
+        self.memory_pct = _values(report, MEMORY_PCT)
+        self.dram_bytes_per_s = self._dram_rates(report)
+        self.metrics = np.bincount(report.metrics.launch_row, minlength=len(report.launches)).tolist()
+
+    def _dram_rates(self, report: Report) -> list[MetricValue]:
+        """Return the rates that the tool gave; in a CSV, whose columns a user chose, from bytes."""
+        if report.kind == "ncu_csv":
+            return [_at(self.fp32.bytes_per_s, row) for row in range(len(report.launches))]
+        return _values(report, DRAM_BYTES_PER_S)
+
+
+def _values(report: Report, name: str) -> list[MetricValue]:
+    """Return a metric of all launches as it is stored, None where it was not measured."""
+    found: list[MetricValue] = [None] * len(report.launches)
+    name_id = report.metric_names.find(name)
+    if name_id != NO_ROW:
+        for metric_row in np.flatnonzero(report.metrics.name_id == name_id).tolist():
+            found[report.metrics.launch_row[metric_row]] = report.value_at(metric_row)
+    return found
+
+
+def _result(index: ReportIndex, row: int, shown: _Shown) -> dict[str, Any]:
     report = index.report
     launches = report.launches
     device = report.device_of(row)
+    verdict = KINDS[index.verdicts.kinds.kind[row]]
     return {
         "kernel": report.strings[int(launches.name_id[row])],
         "device": device.name if device else None,
         "grid": _shape(launches.grid[row].tolist()),
         "block": _shape(launches.block[row].tolist()),
         "duration_ns": _known(int(launches.duration_ns[row])),
-        "sm_pct": report.metric(row, SM_PCT),
-        "memory_pct": report.metric(row, MEMORY_PCT),
-        "dram_bytes_per_s": _dram_rate(report, row, fp32),
-        "metrics": len(report.metrics.rows_of(row)),
+        "sm_pct": shown.sm_pct[row],
+        "memory_pct": shown.memory_pct[row],
+        "dram_bytes_per_s": shown.dram_bytes_per_s[row],
+        "metrics": shown.metrics[row],
         "sections": len(report.launch_sections[row]),
         "rules": len(report.rules[row]),
-        "verdict": None if verdict.kind is VerdictKind.UNKNOWN else verdict.kind,
-        "rooflines": {"fp32": _fp32(index, row, fp32), **_most_work(index, row, fp32)},
+        "verdict": None if verdict is VerdictKind.UNKNOWN else verdict,
+        "rooflines": {"fp32": _fp32(index, row, shown.fp32), **_most_work(index, row, shown.fp32)},
     }
 
 
@@ -190,13 +217,6 @@ def _achieved(index: ReportIndex, row: int) -> float | None:
     return flop / duration_ns * 1e9 if flop > 0 and duration_ns > 0 else None
 
 
-def _dram_rate(report: Report, row: int, computed: RooflineColumns) -> MetricValue:
-    """Return the rate that the tool gave; from bytes and time only in a CSV, whose columns a user chose."""
-    if report.kind == "ncu_csv":
-        return _at(computed.bytes_per_s, row)
-    return report.metric(row, DRAM_BYTES_PER_S)
-
-
 def _shape(sides: list[int]) -> list[int] | None:
     return None if MISSING in sides else sides
 
@@ -215,8 +235,8 @@ def _write_text(report: Report) -> None:
         write_line()
         header = ["kernel", "duration", "SM", "memory", "DRAM", "achieved", ""]
         index = ReportIndex(report)
-        fp32 = roofline_columns(index.counters, "fp32")
-        rows = [_cells(index, row, fp32) for row in range(count)]
+        shown = _Shown(index)
+        rows = [_cells(index, row, shown) for row in range(count)]
         for line in columns(header, rows, "lrrrrrl"):
             write_line(line)
     if report.problems:
@@ -233,15 +253,15 @@ def _tool(session: SessionFacts) -> str:
     return session.tool_version or unknown
 
 
-def _cells(index: ReportIndex, row: int, fp32: RooflineColumns) -> list[str]:
+def _cells(index: ReportIndex, row: int, shown: _Shown) -> list[str]:
     report = index.report
     name = printable(report.strings[int(report.launches.name_id[row])])
     cells = [
         name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…",
         format_duration_ns(_known(int(report.launches.duration_ns[row]))),
-        format_pct(_number(report.metric(row, SM_PCT))),
-        format_pct(_number(report.metric(row, MEMORY_PCT))),
-        format_bytes_per_s(_number(_dram_rate(report, row, fp32))),
+        format_pct(_number(shown.sm_pct[row])),
+        format_pct(_number(shown.memory_pct[row])),
+        format_bytes_per_s(_number(shown.dram_bytes_per_s[row])),
         format_flop_per_s(_achieved(index, row)),
         WorkType(int(index.points.work_type[row])).title,
     ]

@@ -11,6 +11,7 @@ from core.analyses.answer_columns import number_column, text_column
 from core.analyses.ncu_counters import Counters
 from core.roofline.ceilings import Ceilings, ceilings_of_device, profiled_work
 from core.roofline.measured import measured_points, measured_work
+from core.roofline.verdicts import ReportVerdicts, verdicts_of_report
 from core.tables.columns import NO_ROW
 from core.units import format_shape
 
@@ -48,6 +49,15 @@ class ReportIndex:
     def points(self) -> PointTable:
         """Where all launches stand on the roofline."""
         return measured_points(self.report, self.work)
+
+    @cached_property
+    def verdicts(self) -> ReportVerdicts:
+        """What holds each launch back.
+
+        Raises:
+            DashboardError: The user's own file of peaks is not as it should be.
+        """
+        return verdicts_of_report(self.report, counters=self.counters, points=self.points)
 
     @cached_property
     def sheets(self) -> tuple[Ceilings, ...]:

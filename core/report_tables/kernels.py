@@ -10,6 +10,8 @@ from core.analyses.answer_columns import number_column, own_text_column, text_co
 from core.analyses.categories import Category
 from core.analyses.ncu_roofline import traffic
 from core.report_tables.index import NO_KERNELS, ReportIndex, shape_texts
+from core.roofline.verdict import VerdictKind
+from core.roofline.verdict_kinds import CONFIDENCES, KINDS
 from core.tables.columns import MISSING, NO_ROW
 from core.tables.ncu_terms import (
     ACHIEVED_OCCUPANCY_PCT,
@@ -34,6 +36,9 @@ def list_kernels(index: ReportIndex, launches: Int32 | None = None) -> ResultTab
     Args:
         index: The report.
         launches: (n,) int32, only these; None is all.
+
+    Raises:
+        DashboardError: The user's own file of peaks is not as it should be.
     """
     rows = index.rows(launches)
     return ResultTable(
@@ -43,6 +48,7 @@ def list_kernels(index: ReportIndex, launches: Int32 | None = None) -> ResultTab
             *index.kernel_columns(rows),
             *_shapes(index, rows),
             *_figures(index, rows),
+            *_verdicts(index, rows),
             *_where(index, rows),
         ),
         empty=NO_KERNELS,
@@ -179,6 +185,28 @@ def _figures(index: ReportIndex, rows: Int32) -> tuple[Column, ...]:
             counters.number(SHARED_MEMORY_BYTES)[rows],
         ),
         *_occupancy(index, rows),
+    )
+
+
+def _verdicts(index: ReportIndex, rows: Int32) -> tuple[Column, ...]:
+    kinds = index.verdicts.kinds
+    known = np.where(kinds.kind == KINDS.index(VerdictKind.UNKNOWN), NO_ROW, kinds.kind.astype(np.int32))
+    return (
+        text_column(
+            "verdict",
+            "Verdict",
+            "What holds it back; empty where it takes more counters to tell.",
+            known[rows],
+            tuple(kind.word for kind in KINDS),
+        ),
+        text_column(
+            "confidence",
+            "Confidence",
+            "How the verdict is known: from both throughputs, or estimated from what is near its roof.",
+            np.where(known == NO_ROW, NO_ROW, kinds.confidence.astype(np.int32))[rows],
+            CONFIDENCES,
+            shown=False,
+        ),
     )
 
 

@@ -23,6 +23,11 @@ class VerdictKind(StrEnum):
     UNKNOWN = "unknown"
     """What it takes to tell was not collected; the words say how to collect it."""
 
+    @property
+    def word(self) -> str:
+        """As columns and lists show it: "Memory-bound"; "" of an unknown one."""
+        return "" if self is VerdictKind.UNKNOWN else self.value.capitalize()
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:

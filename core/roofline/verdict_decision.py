@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+import numpy as np
+
 from core.analyses.categories import Category
 from core.roofline.points import PointOrigin
 from core.roofline.verdict import VerdictKind
+from core.roofline.verdict_kinds import CONFIDENCES, KINDS, decide_kinds, near_kinds
 from core.roofline.verdict_limits import (
     BESIDE_PCT,
     LOW_MEMORY_PCT,
@@ -29,7 +32,11 @@ if TYPE_CHECKING:
     from core.roofline.verdict_kernels import KernelFacts
     from core.roofline.verdict_launch import LaunchFacts
     from core.roofline.verdict_standing import Standing
+    from core.tables.columns import Float64
 
+COMMUNICATION_WORDS: Final = (
+    "Communication: it moves data between devices; the limit is the link or another rank."
+)
 COLLECT: Final = "Run `ncu --set roofline`."
 
 
@@ -43,28 +50,29 @@ class Decision(NamedTuple):
 
 def decide_launch(facts: LaunchFacts) -> Decision:
     """Decides what holds a launch of a report back."""
-    if facts.category == Category.COMMUNICATION:
-        return Decision(
-            VerdictKind.COMMUNICATION,
-            "Communication: it moves data between devices; the limit is the link or another rank.",
-            "measured",
-        )
-    if facts.sm_pct is None or facts.memory_pct is None:
-        return _by_roofline(facts) or _not_collected(facts)
-    return _by_throughput(facts, facts.sm_pct, facts.memory_pct)
+    kind, confidence = _kind_of(facts)
+    if kind is VerdictKind.COMMUNICATION:
+        return Decision(kind, COMMUNICATION_WORDS, confidence)
+    if facts.sm_pct is not None and facts.memory_pct is not None:
+        return Decision(kind, _BY_THROUGHPUT[kind](facts, facts.sm_pct, facts.memory_pct), confidence)
+    words = _not_collected(facts) if kind is VerdictKind.UNKNOWN else _roofline_words(kind, facts.standing)
+    return Decision(kind, words, confidence)
 
 
-def _by_throughput(facts: LaunchFacts, sm_pct: float, memory_pct: float) -> Decision:
-    sm_is_near, memory_is_near = sm_pct > NEAR_ROOF_PCT, memory_pct > NEAR_ROOF_PCT
-    if sm_is_near and memory_is_near:
-        kind, words = VerdictKind.BALANCED, _balanced_words(facts, sm_pct, memory_pct)
-    elif memory_is_near:
-        kind, words = VerdictKind.MEMORY_BOUND, _memory_words(facts, sm_pct, memory_pct)
-    elif sm_is_near:
-        kind, words = VerdictKind.COMPUTE_BOUND, _compute_words(facts, sm_pct, memory_pct)
-    else:
-        kind, words = VerdictKind.LATENCY_BOUND, _latency_words(facts, sm_pct, memory_pct)
-    return Decision(kind, words, "measured")
+def _kind_of(facts: LaunchFacts) -> tuple[VerdictKind, Confidence]:
+    """Return what ``decide_kinds`` says of one launch."""
+    found = decide_kinds(
+        category=np.array([facts.category], np.uint8),
+        sm_pct=_column(facts.sm_pct),
+        memory_pct=_column(facts.memory_pct),
+        compute_pct=_column(facts.standing.compute_pct),
+        traffic_pct=_column(facts.standing.traffic_pct),
+    )
+    return KINDS[found.kind[0]], CONFIDENCES[found.confidence[0]]
+
+
+def _column(value: float | None) -> Float64:
+    return np.array([value], np.float64)
 
 
 def _balanced_words(facts: LaunchFacts, sm_pct: float, memory_pct: float) -> str:
@@ -136,21 +144,19 @@ def _counted(count: int, word: str) -> str:
     return f"{format_count(count)} {word}" if count == 1 else f"{format_count(count)} {word}s"
 
 
-def _by_roofline(facts: LaunchFacts) -> Decision | None:
-    """Decide from FLOP/s and bytes/s; None unless one is near its peak: others may be the limit."""
-    standing = facts.standing
-    kind = _near_kind(standing, NEAR_ROOF_PCT)
-    return None if kind is None else Decision(kind, _roofline_words(kind, standing), "estimated")
+_BY_THROUGHPUT: Final = {
+    VerdictKind.BALANCED: _balanced_words,
+    VerdictKind.MEMORY_BOUND: _memory_words,
+    VerdictKind.COMPUTE_BOUND: _compute_words,
+    VerdictKind.LATENCY_BOUND: _latency_words,
+}
 
 
 def _near_kind(standing: Standing, limit_pct: float) -> VerdictKind | None:
-    compute_is_near = standing.compute_pct is not None and standing.compute_pct > limit_pct
-    traffic_is_near = standing.traffic_pct is not None and standing.traffic_pct > limit_pct
-    if compute_is_near and traffic_is_near:
-        return VerdictKind.BALANCED
-    if compute_is_near or traffic_is_near:
-        return VerdictKind.COMPUTE_BOUND if compute_is_near else VerdictKind.MEMORY_BOUND
-    return None
+    """Decide from FLOP/s and bytes/s; None unless one is near its peak: others may be the limit."""
+    near = near_kinds(_column(standing.compute_pct), _column(standing.traffic_pct), limit_pct)
+    kind = KINDS[near[0]]
+    return None if kind is VerdictKind.LATENCY_BOUND else kind
 
 
 def _roofline_words(kind: VerdictKind, standing: Standing) -> str:
@@ -163,7 +169,7 @@ def _roofline_words(kind: VerdictKind, standing: Standing) -> str:
     return f"{kind.capitalize()}: {by} reaches {' and '.join(filter(None, parts))}."
 
 
-def _not_collected(facts: LaunchFacts) -> Decision:
+def _not_collected(facts: LaunchFacts) -> str:
     missing = [
         words
         for words, value in (("SM throughput", facts.sm_pct), ("memory throughput", facts.memory_pct))
@@ -174,7 +180,7 @@ def _not_collected(facts: LaunchFacts) -> Decision:
     )
     if facts.is_underfilled:
         words += f" The launch does not fill the device: {_blocks_words(facts)}."
-    return Decision(VerdictKind.UNKNOWN, words, "measured")
+    return words
 
 
 def decide_point(
@@ -199,11 +205,7 @@ def decide_point(
 
 def _decide_point(standing: Standing, category: Category, why_not: str, *, is_underfilled: bool) -> Decision:
     if category == Category.COMMUNICATION:
-        return Decision(
-            VerdictKind.COMMUNICATION,
-            "Communication: it moves data between devices; the limit is the link or another rank.",
-            "measured",
-        )
+        return Decision(VerdictKind.COMMUNICATION, COMMUNICATION_WORDS, "measured")
     confidence = _confidence(standing.origin)
     kind = _near_kind(standing, NEAR_MODEL_PCT)
     if kind is not None:

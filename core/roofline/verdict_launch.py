@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from core.analyses.categories import Category, categorize_name
-from core.analyses.intervals import exact_sum
+from core.analyses.ncu_counters import MOST_COUNTED
 from core.roofline.verdict_limits import FULL_WAVES, LEANING_BY_PCT, LEANING_PCT
-from core.tables.columns import MISSING
+from core.tables.columns import MISSING, NO_ROW
 from core.tables.ncu_terms import DRAM_BYTES, DRAM_BYTES_PER_S, GRID_SIZE, MEMORY_PCT, SM_PCT
 
 if TYPE_CHECKING:
+    from core.analyses.categories import Category
     from core.roofline.verdict_standing import Standing
     from core.tables.ncu import Report
 
@@ -184,8 +184,18 @@ class LaunchFacts:
         return max(others) if others and self.memory_parts else None
 
 
-def launch_facts(report: Report, launch_row: int, standing: Standing) -> LaunchFacts:
-    """Gathers what was measured of a launch; ``standing`` is its place on the roofline."""
+def launch_facts(
+    report: Report, launch_row: int, category: Category, standing: Standing, report_ns: int
+) -> LaunchFacts:
+    """Gathers what was measured of a launch.
+
+    Args:
+        report: Its report.
+        launch_row: Row of ``LaunchTable``.
+        category: What kind of work its name tells.
+        standing: Its place on the roofline.
+        report_ns: Duration of all launches of the report.
+    """
     numbers = _Numbers(report, launch_row)
     launches = report.launches
     name = report.strings[int(launches.name_id[launch_row])]
@@ -193,9 +203,9 @@ def launch_facts(report: Report, launch_row: int, standing: Standing) -> LaunchF
     duration_ns = int(launches.duration_ns[launch_row])
     return LaunchFacts(
         name=name,
-        category=categorize_name(name),
+        category=category,
         duration_ns=None if duration_ns == MISSING else duration_ns,
-        part_of_report=_part_of_report(report, duration_ns),
+        part_of_report=duration_ns / report_ns if duration_ns != MISSING and report_ns > 0 else None,
         sm_pct=numbers.number(SM_PCT),
         memory_pct=numbers.number(MEMORY_PCT),
         sm_parts=_parts(numbers, SM_PCT),
@@ -225,12 +235,25 @@ class _Numbers:
     """Numbers of one launch by name."""
 
     def __init__(self, report: Report, launch_row: int) -> None:
-        self.report = report
-        self.row = launch_row
+        self._report = report
+        self._rows = report.metrics.rows_of(launch_row)
+        self._ids = report.metrics.name_id[self._rows.start : self._rows.stop]
+
+    def text(self, name: str) -> str | None:
+        place = self._place(name)
+        text_id = NO_ROW if place is None else int(self._report.metrics.text_id[place])
+        return None if text_id == NO_ROW else self._report.strings[text_id]
 
     def number(self, name: str) -> float | None:
-        value = self.report.metric(self.row, name)
-        return None if value is None or isinstance(value, str) or not np.isfinite(value) else float(value)
+        place = self._place(name)
+        value = math.nan if place is None else float(self._report.metrics.number[place])
+        return value if abs(value) <= MOST_COUNTED else None
+
+    def _place(self, name: str) -> int | None:
+        name_id = self._report.metric_names.find(name)
+        place = int(np.searchsorted(self._ids, np.int32(name_id)))
+        is_there = name_id != NO_ROW and place < len(self._ids) and self._ids[place] == name_id
+        return self._rows.start + place if is_there else None
 
     def count(self, name: str) -> int | None:
         value = self.number(name)
@@ -238,21 +261,15 @@ class _Numbers:
 
     def names(self, begin: str, end: str) -> list[str]:
         """Return the metrics of the launch whose names begin and end so."""
-        texts = self.report.metric_names.texts
-        rows = self.report.metrics.rows_of(self.row)
-        ids = self.report.metrics.name_id[rows.start : rows.stop].tolist()
-        return [texts[each] for each in ids if texts[each].startswith(begin) and texts[each].endswith(end)]
-
-
-def _part_of_report(report: Report, duration_ns: int) -> float | None:
-    total_ns = exact_sum(report.launches.duration_ns[report.launches.duration_ns != MISSING])
-    return duration_ns / total_ns if duration_ns != MISSING and total_ns > 0 else None
+        texts = self._report.metric_names.texts
+        found = (texts[each] for each in self._ids.tolist())
+        return [text for text in found if text.startswith(begin) and text.endswith(end)]
 
 
 def _parts(numbers: _Numbers, throughput: str) -> tuple[Part, ...]:
     """Return the parts that a throughput is the maximum of, each once, the busiest first."""
-    listed = numbers.report.metric(numbers.row, f"breakdown:{throughput}")
-    if not isinstance(listed, str):
+    listed = numbers.text(f"breakdown:{throughput}")
+    if listed is None:
         return ()
     found: dict[str, float] = {}
     for counter in listed.split(","):

@@ -8,73 +8,103 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from core.analyses.categories import Category
+from core.analyses.intervals import exact_sum
+from core.analyses.ncu_counters import Counters
 from core.hardware.peaks import find_device
 from core.roofline.ceilings import ceilings_of_report
-from core.roofline.measured import measured_points
+from core.roofline.measured import measured_points, measured_work
 from core.roofline.verdict import Confidence, Evidence, Remedy, Verdict, VerdictKind
 from core.roofline.verdict_decision import decide_launch, decide_point
 from core.roofline.verdict_evidence import kernel_evidence, launch_evidence
 from core.roofline.verdict_gains import in_order
 from core.roofline.verdict_kernel_remedies import kernel_remedies
+from core.roofline.verdict_kinds import kinds_of_report
 from core.roofline.verdict_launch import launch_facts
 from core.roofline.verdict_remedies import launch_remedies, share_of
 from core.roofline.verdict_rules import rule_remedies
 from core.roofline.verdict_standing import standing_of
+from core.tables.columns import MISSING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from core.hardware.peaks import DevicePeaks
     from core.roofline.ceilings import Ceilings
     from core.roofline.points import PointTable
     from core.roofline.verdict_kernels import TraceKernels
-    from core.tables.ncu import Report
+    from core.tables.ncu import Report, ReportDevice
 
 __all__ = [
     "Confidence",
     "Evidence",
     "Remedy",
+    "ReportVerdicts",
     "Verdict",
     "VerdictKind",
-    "verdict_of_launch",
     "verdict_of_point",
     "verdicts_of_points",
     "verdicts_of_report",
 ]
 
 
-def verdicts_of_report(report: Report) -> tuple[Verdict, ...]:
-    """Judges every launch of a report, in the order of ``LaunchTable``.
+class ReportVerdicts:
+    """The verdicts on the launches of a report, in the order of ``LaunchTable``.
 
-    Raises:
-        DashboardError: The user's own file of peaks is not as it should be.
+    Kinds are decided for all at once; words, evidence and remedies are made of a
+    launch each time that it is asked for, which takes a part of a millisecond.
+
+    Attributes:
+        kinds: Kind and confidence of each launch.
     """
-    points = measured_points(report)
-    return tuple(verdict_of_launch(report, row, points=points) for row in range(len(report.launches)))
+
+    def __init__(self, report: Report, counters: Counters, points: PointTable) -> None:
+        self.kinds = kinds_of_report(counters, points)
+        self._report = report
+        self._points = points
+        known = report.launches.duration_ns != MISSING
+        self._report_ns = exact_sum(report.launches.duration_ns[known])
+        self._peaks = [*(_peaks(device) for device in report.devices), None]
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    def __getitem__(self, launch_row: int) -> Verdict:
+        report, points = self._report, self._points
+        standing = standing_of(points, launch_row, ceilings_of_report(report, launch_row))
+        category = Category(int(points.category[launch_row]))
+        facts = launch_facts(report, launch_row, category, standing, self._report_ns)
+        decision = decide_launch(facts)
+        peaks = self._peaks[int(report.launches.device_row[launch_row])]
+        remedies = launch_remedies(facts, decision.kind, peaks)
+        remedies += rule_remedies(report.rules[launch_row], decision.kind, share_of(facts))
+        return Verdict(
+            kind=decision.kind,
+            words=decision.words,
+            confidence=decision.confidence,
+            evidence=launch_evidence(facts),
+            remedies=in_order(remedies),
+        )
+
+    def __iter__(self) -> Iterator[Verdict]:
+        return (self[row] for row in range(len(self)))
 
 
-def verdict_of_launch(report: Report, launch_row: int, *, points: PointTable | None = None) -> Verdict:
-    """Judges one launch of a report.
+def verdicts_of_report(
+    report: Report, *, counters: Counters | None = None, points: PointTable | None = None
+) -> ReportVerdicts:
+    """Judges every launch of a report.
 
     Args:
         report: The report.
-        launch_row: Row of its ``LaunchTable``.
+        counters: Of all its launches, where they are at hand.
         points: ``measured_points`` of the report, where they are at hand.
 
     Raises:
         DashboardError: The user's own file of peaks is not as it should be.
     """
-    points = measured_points(report) if points is None else points
-    standing = standing_of(points, launch_row, ceilings_of_report(report, launch_row))
-    facts = launch_facts(report, launch_row, standing)
-    decision = decide_launch(facts)
-    remedies = launch_remedies(facts, decision.kind, _peaks(report, launch_row))
-    remedies += rule_remedies(report.rules[launch_row], decision.kind, share_of(facts))
-    return Verdict(
-        kind=decision.kind,
-        words=decision.words,
-        confidence=decision.confidence,
-        evidence=launch_evidence(facts),
-        remedies=in_order(remedies),
-    )
+    counters = Counters(report) if counters is None else counters
+    points = measured_points(report, measured_work(report, counters)) if points is None else points
+    return ReportVerdicts(report, counters, points)
 
 
 def verdicts_of_points(
@@ -116,8 +146,5 @@ def verdict_of_point(
     )
 
 
-def _peaks(report: Report, launch_row: int) -> DevicePeaks | None:
-    device = report.device_of(launch_row)
-    if device is None or device.name is None:
-        return None
-    return find_device(device.name, sm_count=device.sm_count)
+def _peaks(device: ReportDevice) -> DevicePeaks | None:
+    return None if device.name is None else find_device(device.name, sm_count=device.sm_count)

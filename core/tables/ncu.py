@@ -184,7 +184,9 @@ class MetricTable:
 
     def rows_of(self, launch_row: int) -> range:
         """Returns the rows of one launch."""
-        first, last = np.searchsorted(self.launch_row, [launch_row, launch_row + 1])
+        # Of the column's own type: any other would be compared with a copy of the whole column.
+        ends = np.array([launch_row, launch_row + 1], self.launch_row.dtype)
+        first, last = np.searchsorted(self.launch_row, ends)
         return range(int(first), int(last))
 
 
@@ -435,7 +437,7 @@ class Report:
             return NO_ROW
         rows = self.metrics.rows_of(launch_row)
         names = self.metrics.name_id[rows.start : rows.stop]
-        place = int(np.searchsorted(names, name_id))
+        place = int(np.searchsorted(names, np.int32(name_id)))
         return rows.start + place if place < len(names) and names[place] == name_id else NO_ROW
 
     def value_at(self, metric_row: int) -> MetricValue:

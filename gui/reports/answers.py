@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     )
     from core.analyses.report_view.parts import SectionView
     from core.report_tables.index import ReportIndex
-    from core.roofline.verdict import Verdict
+    from core.roofline.verdicts import ReportVerdicts
     from core.tables.columns import Int32
     from core.tables.ncu import Instances, Report
     from core.tables.result import ResultTable
@@ -144,12 +144,9 @@ def make_table(index: ReportIndex, name: str, rows: Int32) -> ResultTable:
     return find_report_analysis(name).summarize(index, rows)
 
 
-def judge(index: ReportIndex) -> tuple[Verdict, ...]:
-    """Judges every launch."""
-    from core.roofline.verdicts import verdict_of_launch  # noqa: PLC0415
-
-    report = index.report
-    return tuple(verdict_of_launch(report, row, points=index.points) for row in range(len(report.launches)))
+def judge(index: ReportIndex) -> ReportVerdicts:
+    """Judges every launch; what is shown of one is made when it is looked at."""
+    return index.verdicts
 
 
 def describe(report: Report, ask: LaunchAsk, check: Callable[[], None]) -> LaunchAnswer:

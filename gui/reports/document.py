@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from core.errors import DashboardError
     from core.report_tables.index import ReportIndex
-    from core.roofline.verdict import Verdict
+    from core.roofline.verdicts import ReportVerdicts
     from core.tables.ncu import Report
     from core.tables.result import ResultTable
     from gui.reports.answers import ReadReport
@@ -93,8 +93,8 @@ class ReportDocument(QObject):
         self.error: DashboardError | None = None
         self.report: Report | None = None
         self.kernels: KernelList | None = None
-        self.verdicts: tuple[Verdict, ...] = ()
-        """One for each launch; () until they are known."""
+        self.verdicts: ReportVerdicts | None = None
+        """One for each launch; None until they are known."""
         self.tables: tuple[tuple[str, str], ...] = ()
         """(name, title) of each table of all kernels."""
         self.clocks = ""
@@ -235,7 +235,7 @@ class ReportDocument(QObject):
         index = self._index
         assert index is not None
 
-        def done(verdicts: tuple[Verdict, ...]) -> None:
+        def done(verdicts: ReportVerdicts) -> None:
             self.verdicts = verdicts
             self.verdicts_ready.emit()
 

@@ -46,12 +46,12 @@ def points_of_report(report: Report, progress: Progress) -> OfferedPoints:
         progress.check()
 
     def judge(progress: Progress) -> tuple[Verdict | None, ...]:
-        from core.roofline.verdicts import verdict_of_launch  # noqa: PLC0415
+        from core.roofline.verdicts import verdicts_of_report  # noqa: PLC0415
 
         found = []
-        for row in range(len(points)):
+        for verdict in verdicts_of_report(report, points=points):
             progress.check()
-            found.append(verdict_of_launch(report, row, points=points))
+            found.append(verdict)
         return tuple(found)
 
     return OfferedPoints(

@@ -149,7 +149,7 @@ class NsightInspector(QWidget):
         self.report.set_pairs(report_pairs(report, row, document.clocks))
         self._note.setVisible(document.clocks.startswith("locked"))
         shown = ["launch", "report"]
-        if document.verdicts:
+        if document.verdicts is not None:
             verdict = document.verdicts[row]
             self._show_verdict(verdict)
             shown += ["verdict", "do"] if verdict.remedies else ["verdict"]

@@ -22,7 +22,6 @@ from gui.widgets.nsight_export import PartExport
 from gui.widgets.nsight_kernels import KernelListView
 from gui.widgets.nsight_tables import ReportTables
 from gui.widgets.nsight_words import totals_words
-from gui.widgets.verdict_words import verdict_words
 
 if TYPE_CHECKING:
     from gui.reports.answers import LaunchAnswer
@@ -188,7 +187,8 @@ class NsightView(QWidget):
         self.detail.show_answer(answer, stem)
 
     def _show_verdicts(self) -> None:
-        self.list.kernels.set_verdicts([verdict_words(each) for each in self.document.verdicts])
+        verdicts = self.document.verdicts
+        self.list.kernels.set_verdicts(() if verdicts is None else verdicts.kinds.words)
         self.selection_changed.emit()
 
     def _show_table(self, answer: TableAnswer) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from core.roofline.verdicts import Remedy, VerdictKind, verdict_of_launch, verdicts_of_report
+from core.roofline.verdicts import Remedy, VerdictKind, verdicts_of_report
 from tests.helpers.made_launches import (
     ACHIEVED,
     DURATION,
@@ -29,7 +29,7 @@ L1 = breakdown(MEMORY, l1tex__data_pipe_lsu_wavefronts=80.0, dram__cycles_active
 
 
 def remedies(tmp_path: Path, launch: dict[str, Any], **more: Any) -> tuple[Remedy, ...]:
-    return verdict_of_launch(report_of(tmp_path, launch, **more), 0).remedies
+    return verdicts_of_report(report_of(tmp_path, launch, **more))[0].remedies
 
 
 def only(found: tuple[Remedy, ...], begin: str) -> Remedy:

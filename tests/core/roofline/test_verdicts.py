@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from core.readers.ncu_csv.reader import read_csv
-from core.roofline.verdicts import Verdict, VerdictKind, verdict_of_launch, verdicts_of_report
+from core.roofline.verdict_kinds import CONFIDENCES, KINDS
+from core.roofline.verdicts import ReportVerdicts, Verdict, VerdictKind, verdicts_of_report
 from tests.helpers.made_launches import (
     ACHIEVED,
     MEMORY,
@@ -29,7 +30,7 @@ UNKNOWN = VerdictKind.UNKNOWN
 
 
 def judged(tmp_path: Path, launch: dict[str, Any]) -> Verdict:
-    return verdict_of_launch(report_of(tmp_path, launch), 0)
+    return verdicts_of_report(report_of(tmp_path, launch))[0]
 
 
 def plain(words: str) -> str:
@@ -224,7 +225,7 @@ def test_every_launch_gets_its_own_verdict(tmp_path: Path) -> None:
     report = report_of(tmp_path, throughputs(90.0, 10.0), {}, throughputs(10.0, 90.0))
     kinds = [each.kind for each in verdicts_of_report(report)]
     assert kinds == [COMPUTE_BOUND, UNKNOWN, MEMORY_BOUND]
-    assert verdicts_of_report(report_of(tmp_path)) == ()
+    assert tuple(verdicts_of_report(report_of(tmp_path))) == ()
 
 
 def test_the_handed_csv_has_one_kernel_of_each_kind(shared_cases: Path) -> None:
@@ -233,3 +234,45 @@ def test_the_handed_csv_has_one_kernel_of_each_kind(shared_cases: Path) -> None:
     (alone,) = verdicts_of_report(read_csv(shared_cases / "R01_tensor_only.csv"))
     assert alone.kind is COMPUTE_BOUND
     assert figures(alone)["Arithmetic intensity"] == 1024
+
+
+def test_kinds_of_all_launches_are_those_of_each_in_full(tmp_path: Path) -> None:
+    clocks = {
+        "smsp__cycles_elapsed.avg.per_second": 1e9,
+        "sm__cycles_elapsed.avg.per_second": 1e9,
+        "dram__cycles_elapsed.avg.per_second": 1e9,
+        "dram__bytes.sum.peak_sustained": 2000.0,
+    }
+    near_memory, far = ({**clocks, "dram__bytes.sum": moved} for moved in (19e6, 1e6))
+    report = report_of(
+        tmp_path,
+        throughputs(90.0, 10.0),
+        throughputs(10.0, 90.0),
+        throughputs(80.0, 80.0),
+        throughputs(75.0, 75.0),
+        throughputs(90.0, None),
+        {**near_memory},
+        {**far},
+        throughputs(90.0, 10.0, kernel="ncclDevKernel_AllReduce_Sum_f32"),
+        throughputs(10.0, None, **near_memory),
+    )
+    verdicts = verdicts_of_report(report)
+    kinds = [(KINDS[kind], CONFIDENCES[how]) for kind, how in _pairs(verdicts)]
+    assert kinds == [(each.kind, each.confidence) for each in verdicts]
+    assert kinds == [
+        (COMPUTE_BOUND, "measured"),
+        (MEMORY_BOUND, "measured"),
+        (BALANCED, "measured"),
+        (LATENCY_BOUND, "measured"),
+        (UNKNOWN, "measured"),
+        (MEMORY_BOUND, "estimated"),
+        (UNKNOWN, "measured"),
+        (VerdictKind.COMMUNICATION, "measured"),
+        (MEMORY_BOUND, "estimated"),
+    ]
+    assert verdicts.kinds.words[:5] == ("Compute-bound", "Memory-bound", "Balanced", "Latency-bound", "")
+
+
+def _pairs(verdicts: ReportVerdicts) -> list[tuple[int, int]]:
+    kinds = verdicts.kinds
+    return list(zip(kinds.kind.tolist(), kinds.confidence.tolist(), strict=True))
