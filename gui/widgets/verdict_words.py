@@ -38,11 +38,6 @@ _FORMATS: Final[dict[str, Callable[[float], str]]] = {
 }
 
 
-def verdict_words(verdict: Verdict) -> str:
-    """The kind as a word for lists; "" of an unknown one."""
-    return "" if str(verdict.kind) == "unknown" else str(verdict.kind).capitalize()
-
-
 def evidence_rows(verdict: Verdict) -> tuple[EvidenceRow, ...]:
     """What a verdict rests on."""
     return tuple(
