@@ -1,4 +1,4 @@
-"""Points of several documents under the ceilings of one device: where they stand, what a list says of them."""
+"""Points of several documents under the ceilings of one device: where they stand, what a list says."""
 
 from __future__ import annotations
 
