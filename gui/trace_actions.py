@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from core.tables.selection import WHOLE
-from core.tables.trace import SliceKind
 from gui.actions import ActionSpec
 from gui.traces.groupings import GROUPINGS
 from gui.widgets.kernel_profile import TITLE, KernelProfiling
@@ -129,7 +128,7 @@ class _Shown:
         """Why there is no kernel to profile."""
         page = self._page()
         facts = None if page is None else page.trace_inspector.facts
-        missing = facts is None or facts.kind != SliceKind.KERNEL
+        missing = facts is None or not facts.is_kernel
         return self.no_selection() or ("the selected slice is no kernel" if missing else None)
 
     def profile_kernel(self) -> None:

@@ -142,6 +142,11 @@ class SliceFacts:
         """Whether it occupies a device."""
         return self.kind in DEVICE_KINDS
 
+    @property
+    def is_kernel(self) -> bool:
+        """Whether it computes, and is no copy."""
+        return self.kind == SliceKind.KERNEL
+
 
 def describe_slice(index: TraceIndex, row: int) -> SliceFacts:
     """Gathers what is known of one slice.
