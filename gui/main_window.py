@@ -56,7 +56,7 @@ from gui.widgets.top_bar import TopBar
 from gui.window_actions import window_actions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from core.files import FileDescription
     from core.hardware.readings import GpuInfo
@@ -195,9 +195,14 @@ class MainWindow(QMainWindow):
         session.warned.connect(lambda text: self.banners.show_banner(f"warned {text}", "warn", text))
         session.failed.connect(self._show_failure)
 
-    def start(self, files: Sequence[Path]) -> None:
-        """Looks around and opens ``files``; call it when the window is shown."""
-        StartUp(self.context, self.banners, self.opener.open, self._page_before).begin(files)
+    def start(self, files: Sequence[Path], loaded: Callable[[], None] = lambda: None) -> None:
+        """Looks around and opens ``files``; call it when the window is shown.
+
+        Args:
+            files: From the command line.
+            loaded: Called once all code that the pages need is in memory.
+        """
+        StartUp(self.context, self.banners, self.opener.open, self._page_before, loaded).begin(files)
 
     # --- pages
 

@@ -1,6 +1,6 @@
-"""Loads what the trace page needs before it is asked for, in a worker while the window is idle.
+"""Loads what the pages of files need before it is asked for, in a worker while the window is idle.
 
-Its modules take half a second to import and its compiled code as long to load;
+Their modules take half a second to import and its compiled code as long to load;
 on the UI thread the window would stand still for that when the first trace opens.
 """
 
@@ -18,6 +18,8 @@ _MODULES: Final = (
     "core.compiled",
     "core.analyses.index",
     "gui.pages.trace",
+    "gui.pages.nsight",
+    "gui.pages.roofline",
     "gui.plots.timeline_view",
     "gui.traces.answers",
 )

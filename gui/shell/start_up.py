@@ -34,7 +34,10 @@ class StartUp:
         banners: BannerStack,
         open_paths: Callable[[Sequence[Path]], None],
         page_before: str,
+        loaded: Callable[[], None] = lambda: None,
     ) -> None:
+        """Args: ``loaded`` is called once all code that the pages need is in memory."""
+        self._loaded = loaded
         self._context = context
         self._banners = banners
         self._open_paths = open_paths
@@ -89,7 +92,7 @@ class StartUp:
         self._context.tasks.start(
             title="Loading the trace page",
             work=work,
-            done=lambda _: None,
+            done=lambda _: self._loaded(),
             failed=self._show_error,
             key="ahead",
             shown=False,

@@ -10,6 +10,7 @@ zoom counts too: what is made for it alone is part of what a user waits for.
 from __future__ import annotations
 
 import ctypes
+import gc
 import os
 import statistics
 import time
@@ -104,6 +105,7 @@ def frames(index: TimelineIndex, height_px: int) -> dict[str, list[Frame]]:
     theme = ThemeController(app, "dark").theme
     # As the window does before a trace is opened; compiling is no part of a frame.
     load_drawing(theme)
+    gc.freeze()
     view = TimelineView(theme)
     view.resize(1920, height_px)
     view.show()
