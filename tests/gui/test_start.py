@@ -24,6 +24,7 @@ from gui.app import _catch_bugs
 from gui.machine import InterpreterFacts, Machine, _stamp_ns
 from gui.pages import PAGES
 from gui.settings import FILE_NAME, Settings
+from gui.shell import start_up
 from gui.shell.start_up import StartUp
 
 if TYPE_CHECKING:
@@ -79,11 +80,26 @@ def test_the_window_comes_up_without_what_only_pages_need() -> None:
 
 @pytest.fixture
 def quiet_machine(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Looks at this machine are counted, not made: they start Pythons that import torch."""
+    """Looks at this machine are counted, not made: they start Pythons that import torch.
+
+    Nothing is compiled or loaded ahead either, which takes half a minute where it was not done before.
+    """
     asked: list[str] = []
     monkeypatch.setattr(Machine, "detect", lambda _, shown=True: asked.append("devices"))
     monkeypatch.setattr(Machine, "check_interpreter", lambda _: asked.append("interpreter"))
+    monkeypatch.setattr(start_up, "prepare_in_child", lambda check: check())
+    monkeypatch.setattr(start_up, "load_ahead", lambda theme, check: check())
     return asked
+
+
+def test_it_says_when_all_code_is_loaded(
+    qtbot: QtBot, window: MainWindow, quiet_machine: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(start_up, "prepare_in_child", lambda _: quiet_machine.append("compiled"))
+    monkeypatch.setattr(start_up, "load_ahead", lambda _theme, _check: quiet_machine.append("loaded"))
+    window.start([], lambda: quiet_machine.append("told"))
+    qtbot.waitUntil(lambda: "told" in quiet_machine)
+    assert quiet_machine == ["devices", "interpreter", "compiled", "loaded", "told"]
 
 
 def start(window: MainWindow, *files: Path, page_before: str = "home") -> None:
