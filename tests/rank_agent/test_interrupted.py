@@ -32,7 +32,7 @@ while left[0] > 0:
             records.write(("problem", {"message": "one more"}))
     except KeyboardInterrupt:
         interrupted += 1
-# The last alarm may itself have been interrupted before it stopped the clock; Python forgets its handlers at exit.
+# The last alarm may have been interrupted before it stopped the clock; Python forgets its handlers at exit.
 signal.signal(signal.SIGALRM, signal.SIG_IGN)
 signal.setitimer(signal.ITIMER_REAL, 0)
 print("interrupted", interrupted > 300)
