@@ -16,7 +16,10 @@ import gc, signal
 records = next(each for each in gc.get_objects() if type(each).__name__ == "Records")
 left = [400]
 
-def interrupt(*_):
+def interrupt(_, frame):
+    # Between two records it would end this script, at whatever moment, and say nothing of the agent.
+    if frame.f_globals is globals():
+        return
     left[0] -= 1
     if left[0] > 0:
         signal.raise_signal(signal.SIGINT)
