@@ -14,7 +14,6 @@ import numpy as np
 from core.analyses.answer_columns import number_column, own_text_column
 from core.analyses.intervals import sums_by_key
 from core.roofline.matching import KernelMatches, MatchKind, counter_columns, match_kernels
-from core.roofline.verdict import VerdictKind
 from core.tables.columns import NO_ROW
 from core.units import format_count
 
@@ -59,12 +58,9 @@ class MeasuredKernels:
         return np.asarray(self.matches.how >= MatchKind.NAME)
 
     def kernel_of(self, slice_row: int) -> int | None:
-        """Returns the kernel that a slice is a call of, None if it is none or was not measured."""
+        """Returns the kernel of ``matches`` that a slice is a call of, None if it is no kernel."""
         at = np.flatnonzero(self.slice_rows == slice_row)
-        if not len(at):
-            return None
-        kernel = int(self.matches.kernel[at[0]])
-        return kernel if self.is_found[kernel] else None
+        return int(self.matches.kernel[at[0]]) if len(at) else None
 
 
 def measure_kernels(index: TraceIndex, report: Report) -> MeasuredKernels | None:
@@ -120,9 +116,8 @@ def _verdict_column(verdicts: Sequence[Verdict | None]) -> Column:
         VERDICT,
         "Verdict",
         "What holds it back, modelled from the trace; the Inspector shows the evidence.",
-        [None if each is None or each.kind is VerdictKind.UNKNOWN else each.kind.value.capitalize()
-         for each in verdicts],
-    )  # fmt: skip
+        [None if each is None else each.kind.word or None for each in verdicts],
+    )
 
 
 def _counters_by_name(measured: MeasuredKernels, names: Sequence[str]) -> list[Column]:

@@ -153,18 +153,27 @@ class ResultModel(QAbstractTableModel):
         found = np.flatnonzero(self.rows == row)
         return int(found[0]) if len(found) else -1
 
-    def identity(self, row: int) -> tuple[object, ...]:
+    def identity(self, row: int) -> dict[str, object]:
         """What tells a row from the others of its analysis: its texts, and numbers that name something."""
         assert self._now is not None
         columns = self._now.source.table.columns
-        return tuple(each.value(row) for each in columns if each.texts is not None or each.unit == "id")
+        return {each.key: each.value(row) for each in columns if each.texts is not None or each.unit == "id"}
 
-    def place_of_identity(self, identity: tuple[object, ...]) -> int:
-        """Where the row of an earlier table is now, -1 if it is nowhere or the table is long."""
-        if len(self._rows) > _SEARCHED_ROWS:
+    def place_of_identity(self, identity: dict[str, object]) -> int:
+        """Where the row of an earlier table is now, -1 if it is nowhere or the table is long.
+
+        A column that only one of the two tables has tells nothing.
+        """
+        if len(self._rows) > _SEARCHED_ROWS or self._now is None:
             return -1
-        same = (place for place, row in enumerate(self._rows.tolist()) if self.identity(row) == identity)
-        return next(same, -1)
+        keys = identity.keys() & {each.key for each in self._now.source.table.columns}
+        wanted = {key: identity[key] for key in keys}
+
+        def is_it(row: int) -> bool:
+            own = self.identity(row)
+            return bool(keys) and {key: own.get(key) for key in keys} == wanted
+
+        return next((place for place, row in enumerate(self._rows.tolist()) if is_it(row)), -1)
 
     def place_starting(self, start: str, after: int) -> int:
         """The next place, round the end, whose name begins with a text in any case; -1 for none."""

@@ -181,7 +181,13 @@ class NsightPage(Page):
                 self._before = path
             self._offer_as_baseline(document)
             self.context.points.offer(
-                PointSource(page="nsight", path=path, name=document.name, make=document.offered_points)
+                PointSource(
+                    page="nsight",
+                    path=path,
+                    name=document.name,
+                    make=document.offered_points,
+                    report=document.report,
+                )
             )
         self._show_kernel()
         self.subtitle_changed.emit()

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from core.files import SAMPLE_TRACE, not_opened
+from core.tables.trace import SliceKind
 from gui.pages.page import Page
-from gui.rooflines.sources import PointSource
+from gui.rooflines.sources import PointAsked, PointSource
 from gui.traces.document import TraceDocument
+from gui.traces.recent_reports import RecentReports
 from gui.widgets.document_tabs import DocumentBar
 from gui.widgets.empty_state import EmptyState
 from gui.widgets.trace_inspector import TraceInspector
@@ -24,8 +26,8 @@ if TYPE_CHECKING:
     from core.analyses.slice_facts import SliceFacts
     from core.files import FileDescription
     from gui.context import PageContext
-    from gui.rooflines.sources import PointAsked
     from gui.traces.document import EventArguments
+    from gui.traces.kernel_extras import MeasuredCall
 
 
 class TracePage(Page):
@@ -41,6 +43,7 @@ class TracePage(Page):
         self._before: Path | None = None
         self._described: dict[Path, SliceFacts] = {}
         self.trace_inspector = TraceInspector(context.theme)
+        self._reports = RecentReports(context.reports, context.points, self)
         self._tab_bar = DocumentBar(context.theme, context.traces, "trace")
         self.tabs = self._tab_bar.tabs
         self.set_bar(self._tab_bar)
@@ -84,6 +87,8 @@ class TracePage(Page):
         inspector.same_asked.connect(self._select_same)
         inspector.step_asked.connect(self._select_step)
         inspector.slice_asked.connect(self._select_slice)
+        inspector.report_asked.connect(self._open_report)
+        self._reports.changed.connect(self._pass_reports)
 
     # --- what the window asks
 
@@ -173,10 +178,12 @@ class TracePage(Page):
     def _build_view(self, path: Path) -> TraceView:
         context = self.context
         document = TraceDocument(path, context.tasks, self, context.traces.files_of(path))
+        document.set_reports(self._reports.sources)
         view = TraceView(document, context.theme, context.tasks, context.settings)
         document.state_changed.connect(lambda state: self._state_changed(path, state))
         document.described.connect(lambda facts: self._take_facts(path, facts))
         document.arguments_ready.connect(lambda arguments: self._take_arguments(path, arguments))
+        document.extras_ready.connect(lambda: self._take_extras(path))
         document.failed.connect(self.show_error)
         for signal in (document.timeline_ready, document.found, view.selection_changed):
             signal.connect(self.context.actions.refresh)
@@ -253,7 +260,7 @@ class TracePage(Page):
             return
         self._described[path] = facts
         if path == self.context.traces.shown:
-            self.trace_inspector.show_slice(facts)
+            self._show_slice(facts)
             self.context.actions.refresh()
 
     def _take_arguments(self, path: Path, arguments: EventArguments) -> None:
@@ -279,8 +286,35 @@ class TracePage(Page):
             document = view.document
             self.trace_inspector.show_trace(document.name, document.trace, document.overview, document.part)
         elif facts is not self.trace_inspector.facts:
-            self.trace_inspector.show_slice(facts)
+            self._show_slice(facts)
             view.document.describe(facts.row)
+
+    def _show_slice(self, facts: SliceFacts) -> None:
+        """Shows a slice of the shown trace, and what else is known of it if it is a kernel."""
+        self.trace_inspector.show_slice(facts)
+        self._show_extras()
+
+    def _show_extras(self) -> None:
+        facts, view = self.trace_inspector.facts, self.view
+        if facts is not None and view is not None and facts.kind == SliceKind.KERNEL:
+            extras = view.document.extras
+            self.trace_inspector.show_kernel(extras.verdicts.get(facts.name), extras.call_of(facts.row))
+
+    def _take_extras(self, path: Path) -> None:
+        if path == self.context.traces.shown:
+            self._show_extras()
+
+    def _pass_reports(self) -> None:
+        for view in self._views.values():
+            view.document.set_reports(self._reports.sources)
+
+    def _open_report(self, call: MeasuredCall) -> None:
+        """Shows the launch that was measured."""
+        facts, path = self.trace_inspector.facts, call.source.path
+        name = "" if facts is None else facts.name
+        asked = PointAsked(page="nsight", path=path, row=int(call.launch_rows[0]), name=name)
+        self.context.navigate(asked.page)
+        self.context.points.asked.emit(asked)
 
     def _select_same(self) -> None:
         facts, view = self.trace_inspector.facts, self.view

@@ -20,6 +20,7 @@ from core.tables.trace import DEVICE_KINDS
 from core.units import format_count
 from gui.traces import answers
 from gui.traces.kept_tables import KeptTables
+from gui.traces.kernel_extras import KernelExtras, verdicts_by_name, with_reports
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from core.tables.columns import Int32
     from core.tables.result import ResultTable
     from core.tables.trace import Trace
-    from gui.rooflines.sources import OfferedPoints
+    from gui.rooflines.sources import OfferedPoints, PointSource
     from gui.tasks import Progress, Tasks
     from gui.traces.answers import Laid, Overview, PartFigures, ReadTrace
 
@@ -57,6 +58,11 @@ class TableAsk:
     table: str
     group_by: str = ""
     selection: Selection = WHOLE
+
+    @property
+    def is_of_names(self) -> bool:
+        """Whether a row is a kernel by its name, of which models and reports say something too."""
+        return self.table == "kernels" and self.group_by == "name"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,6 +129,7 @@ class TraceDocument(QObject):
         table_ready: ``TableAnswer``.
         timeline_ready: The ``Laid``.
         overview_ready: The ``Overview``: figures, steps, problems.
+        extras_ready: ``extras`` are others.
         figures_ready: ``PartFigures`` of the part that was asked for last; None for the whole.
         described: ``SliceFacts`` of the slice that was asked for last.
         arguments_ready: ``EventArguments`` of that slice.
@@ -135,6 +142,7 @@ class TraceDocument(QObject):
     table_ready = Signal(object)
     timeline_ready = Signal(object)
     overview_ready = Signal(object)
+    extras_ready = Signal()
     figures_ready = Signal(object)
     described = Signal(object)
     arguments_ready = Signal(object)
@@ -157,8 +165,13 @@ class TraceDocument(QObject):
         self.part: PartFigures | None = None
         """The figures of the part that was asked for last, the whole excepted."""
         self.laid: Laid | None = None
+        self.extras = KernelExtras()
+        """What models and open reports say of its kernels, as soon as that is known."""
         self.tables: tuple[tuple[str, str], ...] = ()
         """(name, title) of each analysis."""
+        self._reports: tuple[PointSource, ...] = ()
+        self._offered: OfferedPoints | None = None
+        self._judged: tuple[Verdict | None, ...] | None = None
         self._tasks = tasks
         self._index: TraceIndex | None = None
         self._read: ReadTrace | None = None
@@ -234,20 +247,21 @@ class TraceDocument(QObject):
     def ask_table(self, ask: TableAsk) -> None:
         """Asks for a table; an older ask that has no answer yet is void."""
         index, overview = self._index, self.overview
+        extras = self.extras if ask.is_of_names and self.extras.has_any else None
         self._wanted = ask
         known = self._kept.find(ask)
-        if known is not None:
+        if known is not None and extras is None:
             self._tasks.cancel(f"{self._key} table")
             self.table_ready.emit(TableAnswer(ask, known))
         elif index is not None and not (ask.table == "quality" and overview is None):
-            self._start(
-                "table",
-                f"Summing up {self.name}",
-                lambda progress: TableAnswer(
-                    ask, self._in_turn(progress, lambda: answers.make_table(index, ask, overview))
-                ),
-                self._take_table,
-            )
+
+            def work(progress: Progress) -> tuple[ResultTable, ResultTable]:
+                own = known
+                if own is None:
+                    own = self._in_turn(progress, lambda: answers.make_table(index, ask, overview))
+                return own, own if extras is None else extras.add_to(own)
+
+            self._start("table", f"Summing up {self.name}", work, lambda made: self._take_table(ask, *made))
 
     def ask_figures(self, selection: Selection) -> None:
         """Asks for the figures of a part; those of the part before stand until then. The whole has none."""
@@ -292,10 +306,11 @@ class TraceDocument(QObject):
             shown=False,
         )
 
-    def _take_table(self, answer: TableAnswer) -> None:
-        self._kept.keep(answer.ask, answer.table)
-        if answer.ask == self._wanted:
-            self.table_ready.emit(answer)
+    def _take_table(self, ask: TableAsk, own: ResultTable, shown: ResultTable) -> None:
+        """Keeps what the trace itself says; what is added to it may change."""
+        self._kept.keep(ask, own)
+        if ask == self._wanted:
+            self.table_ready.emit(TableAnswer(ask, shown))
 
     def _take_figures(self, part: PartFigures) -> None:
         self.part = part
@@ -357,6 +372,7 @@ class TraceDocument(QObject):
             self.overview_ready.emit(overview)
             if self._wanted is not None and self._wanted.table == "quality":
                 self.ask_table(self._wanted)
+            self._find_extras()
             if keeps:
                 self._start("keep", "Keeping the trace", keep_all, lambda _: None, shown=False)
 
@@ -367,20 +383,58 @@ class TraceDocument(QObject):
             done,
         )
 
+    def set_reports(self, reports: tuple[PointSource, ...]) -> None:
+        """Says which reports are open, the one that was shown last first; one has its counters shown."""
+        if reports != self._reports:
+            self._reports = reports
+            self._find_extras()
+
+    def _find_extras(self) -> None:
+        """Finds what models and reports say of its kernels, once all else that is shown at first is there."""
+        index, before, reports = self._index, self.extras, self._reports
+        if index is None or self.overview is None or not len(index.trace.device_work):
+            return
+
+        def work(progress: Progress) -> KernelExtras:
+            extras = before
+            if not before.verdicts:
+                offered = self.offered_points(progress)
+                extras = replace(extras, verdicts=verdicts_by_name(offered, progress))
+            return self._in_turn(progress, lambda: with_reports(index, extras, reports, progress))
+
+        def done(extras: KernelExtras) -> None:
+            self.extras = extras
+            self.extras_ready.emit()
+            if self._wanted is not None and self._wanted.is_of_names:
+                self.ask_table(self._wanted)
+
+        self._start("extras", f"Judging the kernels of {self.name}", work, done, shown=False)
+
     def longest_kernel(self, name: str) -> int | None:
         """Row of the longest call of a kernel, by its full name; None if there is none."""
         return None if self.trace is None else answers.longest_named(self.trace, name)
 
     def offered_points(self, progress: Progress) -> OfferedPoints:
-        """Makes its modelled points, for the Roofline page; in a worker, once it is open."""
+        """Makes its modelled points and their verdicts, each once; in a worker, once it is open."""
         from gui.rooflines.offers import points_of_trace  # noqa: PLC0415
 
         index = self._index
         assert index is not None
-        offered = self._in_turn(progress, lambda: points_of_trace(index, progress))
+
+        def make() -> OfferedPoints:
+            if self._offered is None:
+                self._offered = points_of_trace(index, progress)
+            return self._offered
+
+        offered = self._in_turn(progress, make)
 
         def judge(progress: Progress) -> tuple[Verdict | None, ...]:
-            return self._in_turn(progress, lambda: offered.judge(progress))
+            def made() -> tuple[Verdict | None, ...]:
+                if self._judged is None:
+                    self._judged = offered.judge(progress)
+                return self._judged
+
+            return self._in_turn(progress, made)
 
         return replace(offered, judge=judge)
 

@@ -74,7 +74,7 @@ class _Kept:
     table: ResultTable | None
     rows: Int32
     current: int
-    identity: tuple[object, ...]
+    identity: dict[str, object]
 
 
 class ResultTableWidget(QWidget):
@@ -98,7 +98,7 @@ class ResultTableWidget(QWidget):
         self.file_stem = ""
         """What names of exported files begin with."""
         self._settled: ResultTable | None = None
-        self._kept = _Kept(None, np.empty(0, np.int32), -1, ())
+        self._kept = _Kept(None, np.empty(0, np.int32), -1, {})
         self.model = ResultModel(tasks, self)
         self.view = ResultView(self.model)
         dress_table(self.view, theme)
@@ -227,7 +227,7 @@ class ResultTableWidget(QWidget):
             table=self.model.table,
             rows=rows[:_KEPT_SELECTION],
             current=-1 if current is None else current,
-            identity=() if current is None else self.model.identity(current),
+            identity={} if current is None else self.model.identity(current),
         )
 
     def _restore_selection(self) -> None:

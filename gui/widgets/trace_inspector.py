@@ -23,6 +23,7 @@ from gui.theme import set_kind
 from gui.widgets.category_swatch import category_swatch
 from gui.widgets.elided_label import ElidedLabel
 from gui.widgets.key_values import KeyValues
+from gui.widgets.trace_kernel import KernelSections
 from gui.widgets.trace_words import (
     KIND_WORDS,
     caller_pairs,
@@ -41,10 +42,12 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QPaintEvent
 
     from core.analyses.slice_facts import SliceFacts
+    from core.roofline.verdict import Verdict
     from core.tables.trace import Trace
     from gui.theme import Theme, ThemeController
     from gui.traces.answers import Overview, PartFigures
     from gui.traces.document import EventArguments
+    from gui.traces.kernel_extras import MeasuredCall
     from gui.widgets.step_words import ShownStep
 
 LONGEST_NAME: Final = 4_096
@@ -113,11 +116,13 @@ class TraceInspector(QWidget):
         same_asked: The slices of the same name should be selected.
         step_asked: The step of the slice should be shown.
         slice_asked: Row of a slice that should be selected: its operator or its launch.
+        report_asked: ``MeasuredCall``: the kernel should be shown in the report that measured it.
     """
 
     same_asked = Signal()
     step_asked = Signal()
     slice_asked = Signal(int)
+    report_asked = Signal(object)
 
     def __init__(self, theme: ThemeController) -> None:
         super().__init__()
@@ -137,6 +142,8 @@ class TraceInspector(QWidget):
         self._step = _button("Select this step", self.step_asked.emit)
         self._op = _button("Go to the operator", self._go_to_operator)
         self._launch = _button("Go to the launch", self._go_to_launch)
+        self.kernel = KernelSections(theme)
+        self.kernel.report_asked.connect(lambda: self.report_asked.emit(self.kernel.call))
         self._sections = {
             "nothing": _Section(theme, "", self._nothing),
             "name": _Section(theme, "", self.name),
@@ -161,8 +168,10 @@ class TraceInspector(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
-        for section in self._sections.values():
+        for name, section in self._sections.items():
             layout.addWidget(section)
+            if name == "name":
+                layout.addWidget(self.kernel)
         layout.addStretch(1)
         self.show_nothing()
 
@@ -240,6 +249,10 @@ class TraceInspector(QWidget):
         shown += ["step"] if facts.step is not None else []
         self._show(*shown)
 
+    def show_kernel(self, verdict: Verdict | None, call: MeasuredCall | None) -> None:
+        """Adds to the slice that is shown what a model and a report say of its kernel."""
+        self.kernel.show_kernel(verdict, call)
+
     def show_arguments(self, arguments: EventArguments) -> None:
         """Adds what the file says of the slice, if it is still the one that is shown."""
         if self._facts is None or self._facts.row != arguments.row:
@@ -254,6 +267,7 @@ class TraceInspector(QWidget):
         self._arguments_note.setVisible(bool(self._arguments_note.text()))
 
     def _show(self, *names: str) -> None:
+        self.kernel.show_kernel(None, None)
         for name, section in self._sections.items():
             section.setVisible(name in names)
         self._arguments_note.setVisible("arguments" in names)
@@ -269,7 +283,7 @@ class TraceInspector(QWidget):
     def _copy(self) -> None:
         lines = [self.head.text]
         if self._facts is not None:
-            lines.append(self._facts.name)
+            lines += [self._facts.name, *self.kernel.lines]
         for name, values in self.pairs.items():
             if not self._sections[name].isHidden():
                 lines += [f"{key}\t{value}" for key, value in values.pairs]

@@ -48,13 +48,17 @@ def evidence_rows(verdict: Verdict) -> tuple[EvidenceRow, ...]:
 
 def evidence_text(evidence: Evidence) -> str:
     """One figure with its unit."""
-    value = evidence.value
+    return figure_text(evidence.value, evidence.unit)
+
+
+def figure_text(value: float | str | None, unit: str) -> str:
+    """A figure with its unit, as in ``core.tables.result.Unit``."""
     if value is None or isinstance(value, str):
         return visible_text(value) if isinstance(value, str) else NOT_MEASURED
-    scaled = _FORMATS.get(evidence.unit)
+    scaled = _FORMATS.get(unit)
     if scaled is not None:
         return scaled(value)
-    if evidence.unit == "count" and float(value).is_integer():
+    if unit == "count" and float(value).is_integer():
         return format_count(int(value))
     text = format_number(value, 4)
-    return f"{text} FLOP/B" if evidence.unit == "flop_per_byte" else text
+    return f"{text} FLOP/B" if unit == "flop_per_byte" else text

@@ -9,6 +9,7 @@ import pytest
 from core.analyses.index import TraceIndex
 from core.analyses.kernels import summarize_kernels
 from core.roofline.kernel_columns import measure_kernels, with_kernel_columns
+from core.roofline.matching import MatchKind
 from core.roofline.verdict import Verdict, VerdictKind
 from tests.helpers.made_launches import DURATION, report_of, throughputs
 from tests.helpers.traces import call, kernel, op, trace_of
@@ -67,8 +68,9 @@ def test_counters_of_the_sizes_that_were_profiled_stand_alone(tmp_path: Path) ->
     row = rows_of(with_kernel_columns(summarize_kernels(index), {}, measured, "made"))[GEMM]
     assert (row["launches"], row["sm_pct"]) == (1, 10.0)
     slices = index.trace.device_work.slice_row.tolist()
-    found = [measured.kernel_of(each) for each in slices]
-    assert [each is None for each in found] == [True, False, True]
+    how = [MatchKind(measured.matches.how[measured.kernel_of(each) or 0]) for each in slices]
+    assert how == [MatchKind.OTHER_SIZE, MatchKind.NAME_AND_SIZE, MatchKind.ABSENT]
+    # An operator.
     assert measured.kernel_of(0) is None
 
 
