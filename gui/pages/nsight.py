@@ -153,8 +153,9 @@ class NsightPage(Page):
     def _read_shown(self) -> None:
         """Reads the shown report; the one before is where a refused one leads back to."""
         view, shown = self.view, self.context.reports.shown
-        if view is None:
+        if view is None or shown is None:
             return
+        self.context.points.look_at("nsight", shown)
         if view.document.state == "waiting":
             self.clear_error()
             view.document.open()

@@ -19,7 +19,7 @@ from gui.plain_text import control_text, visible_text
 from gui.plots.export import save_png, save_svg
 from gui.plots.roofline_board import content_of
 from gui.plots.roofline_view import RooflineView
-from gui.rooflines.board import Board, BoardAsk, build_board, with_verdicts
+from gui.rooflines.board import Board, BoardAsk, build_board, device_to_see, with_verdicts
 from gui.rooflines.measuring import CeilingMeasuring
 from gui.rooflines.sources import PointAsked
 from gui.theme import set_kind
@@ -71,6 +71,9 @@ class RooflinePage(Page):
         self._offers: dict[int, OfferedPoints] = {}
         self._verdicts: dict[int, tuple[Verdict | None, ...]] = {}
         self._selected: tuple[int, int] | None = None
+        self._looked_at: PointSource | None = None
+        self._to_see: tuple[PointSource, int | None] | None = None
+        """A document, and one of its kernels, whose device the next board is to be of."""
         self._quiet = False
         self._stale = True
         self.export_menu = QMenu("Export", self)
@@ -177,8 +180,10 @@ class RooflinePage(Page):
     # --- what the window asks
 
     def subtitle(self) -> str:
-        """What the points are of."""
-        names = [source.name for source in self.context.points.all]
+        """What the points are of; before there are any, all that may give some."""
+        board = self.board
+        drawn = () if board is None else [board.sources[place] for place in np.unique(board.source_of)]
+        names = [source.name for source in drawn or self.context.points.all]
         return " with ".join(names) if len(names) < 3 else f"{names[0]} and {len(names) - 1} more"
 
     def inspector(self) -> QWidget:
@@ -194,7 +199,12 @@ class RooflinePage(Page):
         return bool(self.context.points.all)
 
     def shown(self) -> None:
-        """Makes the points of what is open, if that has not been done; the plot gets the keys."""
+        """Makes the points of what is open, on the device of what was looked at; the plot gets the keys."""
+        looked_at = self.context.points.looked_at
+        if looked_at is not None and looked_at is not self._looked_at:
+            self._to_see = self._to_see or (looked_at, None)
+            self._stale = True
+        self._looked_at = looked_at
         if self._stale:
             self._make()
         if self._stack.currentWidget() is self.content:
@@ -244,13 +254,16 @@ class RooflinePage(Page):
             return
         self._stale = False
         ask, known, own, judged = self._ask, dict(self._offers), dict(self._own), dict(self._verdicts)
+        to_see = self._to_see
 
         def work(progress: Progress) -> _Answer:
             offers = {
                 id(source): known[id(source)] if id(source) in known else source.make(progress)
                 for source in sources
             }
-            board = build_board([(source, offers[id(source)]) for source in sources], ask, own)
+            offered = [(source, offers[id(source)]) for source in sources]
+            device = ask.device if to_see is None else device_to_see(offered, ask.device, *to_see)
+            board = build_board(offered, replace(ask, device=device), own)
             verdicts = {
                 place: judged[id(source)] for place, source in enumerate(sources) if id(source) in judged
             }
@@ -271,6 +284,7 @@ class RooflinePage(Page):
 
     def _take(self, answer: _Answer) -> None:
         before = self.board
+        self._to_see = None
         self._offers = answer.offers
         same_view = before is not None and (before.ask.device, before.ask.level) == (
             answer.board.ask.device,
@@ -319,12 +333,14 @@ class RooflinePage(Page):
         self.bar.show()
         self.table.show_table(board.table)
         self._show_selected()
+        self.subtitle_changed.emit()
         self.context.actions.refresh()
 
     # --- choosing
 
     def _choose(self) -> None:
         bar = self.bar
+        self._to_see = None
         self._ask = replace(
             self._ask,
             device=bar.device.currentData(),
@@ -397,6 +413,8 @@ class RooflinePage(Page):
         wanted = self.context.points.wanted
         if wanted is not None:
             self._selected = (id(wanted[0]), wanted[1])
+            self._to_see = wanted
+            self._stale = True
             if self.board is not None:
                 self._show_selected()
 

@@ -206,8 +206,9 @@ class TracePage(Page):
     def _read_shown(self) -> None:
         """Reads the shown trace; the one before is where a refused one leads back to."""
         view, shown = self.view, self.context.traces.shown
-        if view is None:
+        if view is None or shown is None:
             return
+        self.context.points.look_at("trace", shown)
         if view.document.state == "waiting":
             self.clear_error()
             view.document.open()

@@ -161,6 +161,28 @@ def with_verdicts(board: Board, verdicts: dict[int, tuple[Verdict | None, ...]])
     return replace(board, verdicts=found, table=table)
 
 
+def device_to_see(
+    offers: Sequence[tuple[PointSource, OfferedPoints]],
+    asked: str | None,
+    source: PointSource,
+    row: int | None,
+) -> str | None:
+    """Returns the device on which a document's kernels can be seen.
+
+    Args:
+        offers: What the sources gave.
+        asked: The device that is shown; kept if the document has kernels on it.
+        source: The document; one that gave nothing changes nothing.
+        row: Of its points the one that is to be seen; None for any.
+    """
+    own = [each for each in offers if each[0] is source]
+    if own and row is not None:
+        offer = own[0][1]
+        return offer.ceilings[int(offer.device_of[row])].device
+    devices = _devices(own)
+    return asked if asked in devices or not devices else devices[0]
+
+
 def _devices(offers: Sequence[tuple[PointSource, OfferedPoints]]) -> tuple[str, ...]:
     """Names of all devices, that with the most time first."""
     time: dict[str, int] = {}

@@ -99,11 +99,21 @@ class PointSources(QObject):
         self.wanted: tuple[PointSource, int] | None = None
         """The source and the row of its ``PointTable`` that were asked for last."""
         self._sources: dict[tuple[str, Path], PointSource] = {}
+        self._looked_at: tuple[str, Path] | None = None
 
     @property
     def all(self) -> tuple[PointSource, ...]:
         """The sources."""
         return tuple(self._sources.values())
+
+    @property
+    def looked_at(self) -> PointSource | None:
+        """The document that was looked at last, if it gives points."""
+        return None if self._looked_at is None else self._sources.get(self._looked_at)
+
+    def look_at(self, page: OwnerPage, path: Path) -> None:
+        """A page shows a document; it need not give points yet."""
+        self._looked_at = (page, path)
 
     def offer(self, source: PointSource) -> None:
         """Adds a source; one of the same page and path is replaced."""

@@ -166,6 +166,51 @@ def test_each_device_has_its_own_kernels_and_ceilings(
     assert work_labels(page) == ["BF16 tensor 989.4 TFLOP/s"]
 
 
+def test_the_device_is_that_of_the_document_that_was_looked_at_last(
+    qtbot: QtBot, window: MainWindow, show: Callable[..., RooflinePage], tmp_path: Path
+) -> None:
+    on_v100 = Counted("gemm_on_v100", V100, 900_000, 134_217_728, tensor_flop=137_438_953_472)
+    first = write_roofline_csv(tmp_path / "a.csv", GEMM)
+    second = write_roofline_csv(tmp_path / "b.csv", on_v100)
+    # The V100 has more time, but what was opened last is not of it.
+    page = show(second, first)
+    assert page.board is not None
+    assert page.board.ask.device == H100
+    assert page.subtitle() == "a.csv"
+
+    def look_at(path: Path) -> None:
+        window.navigate("nsight")
+        window.context.reports.show(path)
+        window.navigate("roofline")
+
+    board = choose(qtbot, page, lambda: look_at(second))
+    assert board.ask.device == V100
+    assert page.subtitle() == "b.csv"
+    # The user's own choice stays until another document is looked at.
+    board = choose(qtbot, page, choose_in(page, "device", H100))
+    look_at(second)
+    assert page.board is board
+
+
+def test_a_kernel_of_another_device_is_shown_on_its_own_roofline(
+    qtbot: QtBot, window: MainWindow, show: Callable[..., RooflinePage], tmp_path: Path
+) -> None:
+    on_v100 = Counted("gemm_on_v100", V100, 10_000, 134_217_728, tensor_flop=137_438_953_472)
+    path = write_roofline_csv(tmp_path / "a.csv", GEMM, on_v100)
+    page = show(path)
+    assert page.board is not None
+    assert page.board.ask.device == H100
+
+    def ask() -> None:
+        window.context.points.want("nsight", path, 1)
+        window.navigate("roofline")
+
+    board = choose(qtbot, page, ask)
+    assert board.ask.device == V100
+    assert page.roofline_inspector.name.toPlainText() == "gemm_on_v100"
+    assert page.selected_row == 0
+
+
 def test_the_roof_follows_the_type_of_work(
     qtbot: QtBot, show: Callable[..., RooflinePage], tmp_path: Path
 ) -> None:
