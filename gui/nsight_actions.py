@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gui.actions import ActionSpec
-from gui.widgets.private_copy import PrivateCopies
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -260,7 +259,7 @@ def _export_actions(shown: _Shown) -> list[ActionSpec]:
         ActionSpec(
             id="nsight.private_copy",
             text="Save without private data",
-            run=shown.on_page(_ask_private_copy),
+            run=shown.on_view(lambda view: view.ask_private_copy()),
             icon="export",
             tip="Without host names, addresses, folders, arguments, environment and notes.",
             menu=_MENU,
@@ -269,12 +268,6 @@ def _export_actions(shown: _Shown) -> list[ActionSpec]:
         ),
         *_table_exports(shown),
     ]
-
-
-def _ask_private_copy(page: NsightPage) -> None:
-    if page.view is not None:
-        copies = PrivateCopies(page.context.tasks, page.told.emit, page.show_error)
-        copies.ask(page, page.view.document.path)
 
 
 def _table_exports(shown: _Shown) -> list[ActionSpec]:

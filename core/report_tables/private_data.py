@@ -39,7 +39,7 @@ class Stripped:
         """In one sentence."""
         if not self.removed:
             return "Nothing private was found."
-        return f"Taken out: {', '.join(f'{count:,} {what}' for what, count in self.removed)}."
+        return f"Taken out: {', '.join(f'{what} ({count:,})' for what, count in self.removed)}."
 
 
 def save_without_private_data(

@@ -22,6 +22,7 @@ from gui.widgets.nsight_export import PartExport
 from gui.widgets.nsight_kernels import KernelListView
 from gui.widgets.nsight_tables import ReportTables
 from gui.widgets.nsight_words import totals_words
+from gui.widgets.private_copy import PrivateCopies
 
 if TYPE_CHECKING:
     from gui.reports.answers import LaunchAnswer
@@ -63,6 +64,7 @@ class NsightView(QWidget):
         super().__init__()
         self.document = document
         self._settings = settings
+        self._tasks = tasks
         self._baselines = baselines
         self._entries: tuple[KernelEntry, ...] = ()
         self._open_groups: frozenset[int] = frozenset()
@@ -352,6 +354,12 @@ class NsightView(QWidget):
         kinds: tuple[TextKind, ...] = ("csv", "json")
         for kind in kinds:
             menu.addAction(f"{title} as {kind.upper()}", partial(self.ask_export, kind))
+        menu.addSeparator()
+        menu.addAction("Report without private data", self.ask_private_copy)
+
+    def ask_private_copy(self) -> None:
+        """Asks where a copy that can be given away should go."""
+        PrivateCopies(self._tasks, self.told.emit, self.failed.emit).ask(self, self.document.path)
 
     def ask_export(self, kind: TextKind) -> None:
         """Asks where the table of the listed kernels should go, or the one that is shown."""

@@ -185,7 +185,9 @@ class RooflineStrip(QWidget):
         self._shown_pct = board.ask.below_pct
         self.field.setText(_plain(board.ask.below_pct))
         share = board.below_time_pct
-        self.below.setText("No roof is known" if share is None else f"{format_pct(share)} of the time below")
+        known = board.ceilings.work or board.ceilings.traffic
+        without = "No kernel has a place below the roof" if known else "No roof is known"
+        self.below.setText(without if share is None else f"{format_pct(share)} of the time below")
         self.field.setVisible(share is not None)
         self._after.setVisible(share is not None)
         self.above.setText(f"{format_count(above)} {'point' if above == 1 else 'points'} above the roof")

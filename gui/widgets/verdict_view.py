@@ -156,8 +156,7 @@ class Remedies(QWidget):
                 widget.deleteLater()
         self.lines = []
         for place, remedy in enumerate(remedies):
-            gain = "" if remedy.gain_pct is None else f" At most {format_pct(remedy.gain_pct)}, estimate."
-            text = f"{visible_text(remedy.text)}{gain}"
+            text = f"{visible_text(remedy.text)}{_gain_words(remedy)}"
             number, words = plain_label(str(place + 1)), Paragraph(text)
             set_kind(number, kind="secondary")
             set_kind(words, kind="table-text")
@@ -165,3 +164,10 @@ class Remedies(QWidget):
             self._grid.addWidget(number, place, 0, Qt.AlignmentFlag.AlignTop)
             self._grid.addWidget(words, place, 1)
             self.lines.append(f"{place + 1}\t{text}")
+
+
+def _gain_words(remedy: Remedy) -> str:
+    """Says what is won at most; of what the whole time is made, the tip tells."""
+    if remedy.gain_pct is None:
+        return ""
+    return f" Saves at most {format_pct(remedy.gain_pct)} of the whole time, estimate."

@@ -38,7 +38,7 @@ def test_a_copy_is_written_where_the_user_says(qtbot: QtBot, window: MainWindow,
         dialog.close()
     assert told.args is not None
     assert told.args[0].startswith("given away.ncu-rep written. Taken out: ")
-    assert "host names" in told.args[0]
+    assert "host names (" in told.args[0]
     copy = read_report(target)
     assert b"host-7" not in copy.raw
     assert len(copy.launches) == 2

@@ -373,6 +373,14 @@ def test_a_kernel_opens_where_it_came_from(
     assert window.context.reports.shown == first
 
 
+def test_a_known_roof_that_no_kernel_stands_below_is_not_called_unknown(
+    show: Callable[..., RooflinePage], tmp_path: Path
+) -> None:
+    page = show(write_roofline_csv(tmp_path / "a.csv", COPY))
+    assert page.strip.below.text() == "No kernel has a place below the roof"
+    assert page.strip.field.isHidden()
+
+
 def test_closing_a_report_takes_its_points_away(
     qtbot: QtBot, window: MainWindow, show: Callable[..., RooflinePage], tmp_path: Path
 ) -> None:
