@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QPushButton, QWidget
 
@@ -76,8 +77,14 @@ class OwnFigures(QWidget):
             self.bandwidth.clear()
         self._device, self._before = device, own or Ceilings(device=device)
         name = visible_text(device) or UNNAMED.lower()
-        self.words.set_full_text(f"No figures for {name}. {visible_text(board.ceilings.note)}")
-        wanted = board.work_types[0] if board.work_types else WorkType.FP32
+        missing = _types_without_peak(board)
+        if own is None:
+            self.words.set_full_text(f"No figures for {name}. {visible_text(board.ceilings.note)}")
+        else:
+            titles = ", ".join(each.title for each in missing)
+            lacking = f" No peak yet: {titles}." if titles else ""
+            self.words.set_full_text(f"Your figures for {name}.{lacking}")
+        wanted = missing[0] if missing else WorkType.FP32
         if not self.peak.text():
             self.work_type.setCurrentIndex(max(self.work_type.findData(wanted), 0))
 
@@ -92,7 +99,18 @@ class OwnFigures(QWidget):
         others = tuple(each for each in self._before.work if each.work_type != kind)
         work = (*others, _peak(kind, peak * _TERA))
         traffic = (_bandwidth(bandwidth * _TERA),)
+        # The next type of work that has no peak is offered then.
+        self.peak.clear()
         self.entered.emit(Ceilings(device=self._device, work=work, traffic=traffic))
+
+
+def _types_without_peak(board: Board) -> tuple[WorkType, ...]:
+    """Types of the kernels that no ceiling is known for, that with the most time first."""
+    points = board.points
+    time_ns = np.bincount(points.work_type, np.maximum(points.sum_ns, 0), minlength=len(WorkType))
+    known = {each.work_type for each in board.ceilings.work}
+    missing = [each for each in board.work_types if each not in known and each is not WorkType.OTHER_TENSOR]
+    return tuple(sorted(missing, key=lambda each: -time_ns[each]))
 
 
 def own_as_json(own: Mapping[str, Ceilings]) -> dict[str, object]:

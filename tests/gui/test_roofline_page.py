@@ -261,6 +261,23 @@ def test_an_unknown_device_gets_no_guess_but_a_field(
     assert kept[FUTURE]["work"] == {"BF16_TENSOR": 2e15}
 
 
+def test_the_peak_that_most_of_the_time_needs_is_asked_for_first(
+    qtbot: QtBot, show: Callable[..., RooflinePage], tmp_path: Path
+) -> None:
+    gemm = Counted("gemm", FUTURE, 200_000, 134_217_728, tensor_flop=137_438_953_472)
+    norm = Counted("norm", FUTURE, 50_000, 134_217_728, ffma=25_165_824)
+    page = show(write_roofline_csv(tmp_path / "a.csv", gemm, norm))
+    assert page.own.work_type.currentData() == WorkType.BF16_TENSOR
+    page.own.peak.setText("1000")
+    page.own.bandwidth.setText("4")
+    choose(qtbot, page, page.own.use.click)
+    assert page.own.words.full_text == f"Your figures for {FUTURE}. No peak yet: FP32."
+    assert page.own.work_type.currentData() == WorkType.FP32
+    page.own.peak.setText("80")
+    choose(qtbot, page, page.own.use.click)
+    assert page.own.words.full_text == f"Your figures for {FUTURE}."
+
+
 def test_measured_ceilings_stand_beside_the_data_sheet(
     qtbot: QtBot, show: Callable[..., RooflinePage], tmp_path: Path
 ) -> None:
