@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
+from core.files import not_opened
 from gui.widgets.banner import BannerStack
+from gui.widgets.document_tabs import DocumentBar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -16,6 +19,9 @@ if TYPE_CHECKING:
     from core.errors import DashboardError
     from core.files import FileDescription
     from gui.context import PageContext
+    from gui.open_documents import OpenDocuments
+    from gui.opened_file import OpenedFile
+    from gui.rooflines.sources import OwnerPage
 
 
 class Page(QWidget):
@@ -120,3 +126,200 @@ class Page(QWidget):
     def clear_error(self) -> None:
         """Takes the error away, because what failed has been done."""
         self.banners.dismiss("error")
+
+
+class DocumentView(Protocol):
+    """What stands in a tab of a page of documents: a widget, and the file that it shows."""
+
+    @property
+    def document(self) -> OpenedFile:
+        """The file."""
+
+    def take_keyboard(self) -> None:
+        """The keys go to what is used most in it."""
+
+
+V = TypeVar("V", bound=DocumentView)
+
+
+class DocumentPage(Page, Generic[V]):
+    """A page that shows opened files as tabs; a file is read when its tab is first shown.
+
+    A kind of page says how a view is built, what its inspector shows, and what
+    it does with a file that is open. It calls ``_follow`` when it is built.
+    """
+
+    NAME: ClassVar[OwnerPage]
+
+    def __init__(self, context: PageContext, documents: OpenDocuments, noun: str) -> None:
+        """Builds the frame.
+
+        Args:
+            context: Of all pages.
+            documents: The list that it shows.
+            noun: What one of them is called: "trace".
+        """
+        super().__init__(context)
+        self._documents = documents
+        self._views: dict[Path, V] = {}
+        self._before: Path | None = None
+        self._tab_bar = DocumentBar(context.theme, documents, noun)
+        self.tabs = self._tab_bar.tabs
+        self.set_bar(self._tab_bar)
+        self._stack = QStackedWidget()
+        layout = QVBoxLayout(self.body)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(self._stack)
+
+    def _follow(self) -> None:
+        """Shows the list, now and whenever it is another."""
+        self._documents.changed.connect(self._show_list)
+        self._documents.again.connect(self._read_again)
+        self.tabs.currentChanged.connect(self._tab_chosen)
+        self._show_list()
+
+    # --- what a kind of page has of its own
+
+    @property
+    def empty(self) -> QWidget:
+        """What stands there without a file."""
+        raise AssertionError("a page of documents says what stands there without one")
+
+    def _build_view(self, path: Path) -> V:
+        """Builds a view and its document, and listens to both."""
+        raise AssertionError("a page of documents says how they are shown")
+
+    def _is_as_listed(self, path: Path) -> bool:
+        """Whether a view still shows what the list means by its path."""
+        return path in self._documents.paths
+
+    def _opened(self, path: Path) -> None:
+        """Offers an open file to other pages."""
+
+    def _closed(self, path: Path) -> None:
+        """Forgets what is known of a closed file."""
+
+    def _show_tabs(self) -> None:
+        self._tab_bar.show_documents()
+
+    def _show_selection(self) -> None:
+        """Tells the inspector what is selected."""
+
+    # --- what the window asks
+
+    def subtitle(self) -> str:
+        """Name and size of the shown file."""
+        view = self.view
+        return "" if view is None else view.document.subtitle()
+
+    def wants_docks(self) -> bool:
+        """Without a file there is nothing to inspect."""
+        return self.view is not None
+
+    def shown(self) -> None:
+        """Reads the shown file, if that has not been done; its view gets the keys."""
+        self._read_shown()
+        if self.view is not None:
+            self.view.take_keyboard()
+
+    # --- the list
+
+    @property
+    def view(self) -> V | None:
+        """The view of the file that is shown."""
+        shown = self._documents.shown
+        return None if shown is None else self._views.get(shown)
+
+    def close_shown(self) -> None:
+        """Closes the shown file."""
+        if self._documents.shown is not None:
+            self._documents.remove(self._documents.shown)
+
+    def show_neighbour(self, step: int) -> None:
+        """Shows the next tab, or with -1 the one before; round the end."""
+        self._tab_bar.show_neighbour(step)
+
+    def _show_list(self) -> None:
+        """Makes tabs and views what the list says."""
+        documents = self._documents
+        for path in [path for path in self._views if not self._is_as_listed(path)]:
+            self._drop(path)
+        for path in documents.paths:
+            if path not in self._views:
+                self._views[path] = view = self._build_view(path)
+                view.document.state_changed.connect(partial(self._state_changed, path))
+                self._stack.addWidget(_widget(view))
+        self._show_tabs()
+        self._show_content()
+        if documents.shown is not None and self.isVisible():
+            self._read_shown()
+        self._show_selection()
+        self.subtitle_changed.emit()
+        self.docks_changed.emit()
+        self.status_changed.emit()
+
+    def _show_content(self) -> None:
+        view = self.view
+        wanted = self.empty if view is None else _widget(view)
+        if self._stack.currentWidget() is not wanted:
+            # A hidden page is left alone: its focus is taken when it is shown.
+            self._stack.setCurrentWidget(wanted)
+            if view is not None:
+                view.take_keyboard()
+
+    def _drop(self, path: Path) -> None:
+        view = self._views.pop(path)
+        self.context.points.withdraw(self.NAME, path)
+        self._closed(path)
+        view.document.close()
+        widget = _widget(view)
+        self._stack.removeWidget(widget)
+        widget.hide()
+        widget.deleteLater()
+        view.document.deleteLater()
+
+    def _read_shown(self) -> None:
+        """Reads the shown file; the one before is where a refused one leads back to."""
+        view, shown = self.view, self._documents.shown
+        if view is None or shown is None:
+            return
+        self.context.points.look_at(self.NAME, shown)
+        if view.document.state == "waiting":
+            self.clear_error()
+            view.document.open()
+        if view.document.state == "open":
+            self._before = shown
+
+    def _read_again(self, path: Path) -> None:
+        view = self._views.get(path)
+        if view is not None and view.document.state in ("refused", "cancelled"):
+            view.document.open()
+
+    def _state_changed(self, path: Path, state: str) -> None:
+        document = self._views[path].document
+        if state in ("refused", "cancelled"):
+            if state == "refused" and document.error is not None:
+                several = len(document.files) > 1
+                self.show_error(not_opened(document.name, document.error, several=several))
+            self._documents.remove(path, self._before)
+            return
+        if state == "open":
+            if path == self._documents.shown:
+                self._before = path
+            self._opened(path)
+            self._show_tabs()
+        self._show_selection()
+        self.subtitle_changed.emit()
+        self.context.actions.refresh()
+
+    def _tab_chosen(self, place: int) -> None:
+        paths = self._documents.paths
+        if 0 <= place < len(paths):
+            self._documents.show(paths[place])
+            self._read_shown()
+
+
+def _widget(view: DocumentView) -> QWidget:
+    """A view is a widget: a protocol cannot say so."""
+    assert isinstance(view, QWidget)
+    return view

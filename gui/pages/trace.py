@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
-
-from core.files import SAMPLE_TRACE, not_opened
-from core.tables.trace import SliceKind
-from gui.pages.page import Page
+from core.files import SAMPLE_TRACE
+from gui.pages.page import DocumentPage
 from gui.rooflines.sources import PointAsked, PointSource
 from gui.traces.document import TraceDocument
 from gui.traces.recent_reports import RecentReports
-from gui.widgets.document_tabs import DocumentBar
 from gui.widgets.empty_state import EmptyState
 from gui.widgets.trace_inspector import TraceInspector
 from gui.widgets.trace_view import TraceView
@@ -23,39 +19,33 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from PySide6.QtWidgets import QWidget
+
     from core.analyses.slice_facts import SliceFacts
     from core.files import FileDescription
     from gui.context import PageContext
+    from gui.rooflines.sources import OwnerPage
     from gui.traces.document import EventArguments
     from gui.traces.kernel_extras import MeasuredCall
 
 
-class TracePage(Page):
-    """Shows what ``OpenTraces`` lists; a file is read when its tab is first shown."""
+class TracePage(DocumentPage[TraceView]):
+    """Shows what ``OpenTraces`` lists."""
 
-    NAME = "trace"
+    NAME: ClassVar[OwnerPage] = "trace"
     TITLE = "Trace"
     ICON = "rows"
 
     def __init__(self, context: PageContext) -> None:
-        super().__init__(context)
-        self._views: dict[Path, TraceView] = {}
-        self._before: Path | None = None
+        super().__init__(context, context.traces, "trace")
         self._described: dict[Path, SliceFacts] = {}
         self.trace_inspector = TraceInspector(context.theme)
         self._reports = RecentReports(context.reports, context.points, self)
-        self._tab_bar = DocumentBar(context.theme, context.traces, "trace")
-        self.tabs = self._tab_bar.tabs
-        self.set_bar(self._tab_bar)
-        self._stack = QStackedWidget()
         self._empty = {running: self._build_empty(running=running) for running in (False, True)}
         for empty in self._empty.values():
             self._stack.addWidget(empty)
-        layout = QVBoxLayout(self.body)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self._stack)
         self._connect()
-        self._show_list()
+        self._follow()
 
     def _build_empty(self, *, running: bool) -> EmptyState:
         trigger = self.context.actions.trigger
@@ -76,11 +66,7 @@ class TracePage(Page):
         return empty
 
     def _connect(self) -> None:
-        traces = self.context.traces
-        traces.changed.connect(self._show_list)
-        traces.again.connect(self._read_again)
         self.context.points.asked.connect(self._show_asked)
-        self.tabs.currentChanged.connect(self._tab_chosen)
         self.context.session.snapshot_changed.connect(self._show_content)
         self.context.session.detached.connect(self._show_content)
         inspector = self.trace_inspector
@@ -92,10 +78,10 @@ class TracePage(Page):
 
     # --- what the window asks
 
-    def subtitle(self) -> str:
-        """Name, steps and events of the shown trace."""
-        view = self.view
-        return "" if view is None else view.document.subtitle()
+    @property
+    def empty(self) -> EmptyState:
+        """What stands there without a trace."""
+        return self._empty[self.context.session.running]
 
     def inspector(self) -> QWidget:
         """What is known of the selection."""
@@ -104,10 +90,6 @@ class TracePage(Page):
     def inspector_head(self) -> QWidget:
         """Names the selection."""
         return self.trace_inspector.head
-
-    def wants_docks(self) -> bool:
-        """Without a trace there is nothing to inspect."""
-        return self.view is not None
 
     def selection_words(self) -> str:
         """Length of the selected range."""
@@ -119,12 +101,6 @@ class TracePage(Page):
         if self.view is not None:
             self.view.clear_range()
 
-    def shown(self) -> None:
-        """Reads the shown trace, if that has not been done; its timeline gets the keys."""
-        self._read_shown()
-        if self.view is not None:
-            self.view.take_keyboard()
-
     def open_path(self, path: Path, description: FileDescription) -> bool:
         """Opens a trace as a tab; the traces of a folder are the ranks of one."""
         alone = description.kind == "folder" and len(description.traces) == 1
@@ -133,43 +109,10 @@ class TracePage(Page):
 
     # --- the list
 
-    @property
-    def view(self) -> TraceView | None:
-        """The trace that is shown."""
-        shown = self.context.traces.shown
-        return None if shown is None else self._views.get(shown)
-
-    def _show_list(self) -> None:
-        """Makes tabs and views what the list says."""
-        traces = self.context.traces
-        for path, view in list(self._views.items()):
-            if path not in traces.paths or view.document.files != traces.files_of(path):
-                self._drop(path)
-        for path in traces.paths:
-            if path not in self._views:
-                self._views[path] = self._build_view(path)
-        self._show_tabs()
-        self._show_content()
-        if traces.shown is not None and self.isVisible():
-            self._read_shown()
-        self._show_selection()
-        self.subtitle_changed.emit()
-        self.docks_changed.emit()
-        self.status_changed.emit()
-
-    @property
-    def empty(self) -> EmptyState:
-        """What stands there without a trace."""
-        return self._empty[self.context.session.running]
-
-    def _show_content(self) -> None:
-        view = self.view
-        wanted = self.empty if view is None else view
-        if self._stack.currentWidget() is not wanted:
-            # A hidden page is left alone: its focus is taken when it is shown.
-            self._stack.setCurrentWidget(wanted)
-            if view is not None:
-                view.take_keyboard()
+    def _is_as_listed(self, path: Path) -> bool:
+        return super()._is_as_listed(path) and self._views[
+            path
+        ].document.files == self.context.traces.files_of(path)
 
     def _show_tabs(self) -> None:
         paths = self.context.traces.paths
@@ -180,7 +123,6 @@ class TracePage(Page):
         document = TraceDocument(path, context.tasks, self, context.traces.files_of(path))
         document.set_reports(self._reports.sources)
         view = TraceView(document, context.theme, context.tasks, context.settings)
-        document.state_changed.connect(lambda state: self._state_changed(path, state))
         document.described.connect(lambda facts: self._take_facts(path, facts))
         document.arguments_ready.connect(lambda arguments: self._take_arguments(path, arguments))
         document.extras_ready.connect(lambda: self._take_extras(path))
@@ -190,69 +132,17 @@ class TracePage(Page):
         view.failed.connect(self.show_error)
         view.told.connect(self.told)
         view.selection_changed.connect(lambda: self._selection_changed(path))
-        self._stack.addWidget(view)
         return view
 
-    def _drop(self, path: Path) -> None:
-        view = self._views.pop(path)
-        self.context.points.withdraw("trace", path)
-        self._described.pop(path, None)
-        view.document.close()
-        self._stack.removeWidget(view)
-        view.hide()
-        view.deleteLater()
-        view.document.deleteLater()
-
-    def _read_shown(self) -> None:
-        """Reads the shown trace; the one before is where a refused one leads back to."""
-        view, shown = self.view, self.context.traces.shown
-        if view is None or shown is None:
-            return
-        self.context.points.look_at("trace", shown)
-        if view.document.state == "waiting":
-            self.clear_error()
-            view.document.open()
-        if view.document.state == "open":
-            self._before = shown
-
-    def _read_again(self, path: Path) -> None:
-        view = self._views.get(path)
-        if view is not None and view.document.state in ("refused", "cancelled"):
-            view.document.open()
-
-    def _state_changed(self, path: Path, state: str) -> None:
+    def _opened(self, path: Path) -> None:
+        """Offers its kernels to the roofline."""
         document = self._views[path].document
-        if state in ("refused", "cancelled"):
-            error = document.error
-            if state == "refused" and error is not None:
-                self.show_error(not_opened(document.name, error, several=len(document.files) > 1))
-            self.context.traces.remove(path, self._before)
-            return
-        if state == "open":
-            self.context.points.offer(
-                PointSource(page="trace", path=path, name=document.name, make=document.offered_points)
-            )
-            self._show_tabs()
-            if path == self.context.traces.shown:
-                self._before = path
-        self._show_selection()
-        self.subtitle_changed.emit()
-        self.context.actions.refresh()
+        self.context.points.offer(
+            PointSource(page=self.NAME, path=path, name=document.name, make=document.offered_points)
+        )
 
-    def _tab_chosen(self, place: int) -> None:
-        paths = self.context.traces.paths
-        if 0 <= place < len(paths):
-            self.context.traces.show(paths[place])
-            self._read_shown()
-
-    def close_shown(self) -> None:
-        """Closes the shown trace."""
-        if self.context.traces.shown is not None:
-            self.context.traces.remove(self.context.traces.shown)
-
-    def show_neighbour(self, step: int) -> None:
-        """Shows the next tab, or with -1 the one before; round the end."""
-        self._tab_bar.show_neighbour(step)
+    def _closed(self, path: Path) -> None:
+        self._described.pop(path, None)
 
     # --- the selection
 
@@ -297,7 +187,7 @@ class TracePage(Page):
 
     def _show_extras(self) -> None:
         facts, view = self.trace_inspector.facts, self.view
-        if facts is not None and view is not None and facts.kind == SliceKind.KERNEL:
+        if facts is not None and view is not None and facts.is_kernel:
             extras = view.document.extras
             self.trace_inspector.show_kernel(extras.verdicts.get(facts.name), extras.call_of(facts.row))
 

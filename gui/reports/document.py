@@ -1,20 +1,15 @@
-"""One opened report: reads the file, answers what is asked of one launch, and says when an answer is there.
-
-Everything heavy runs in tasks. Answers carry what was asked, so that a late one
-can be told from the one that is wanted.
-"""
+"""One opened report: reads the file, answers what is asked of a launch, and says when an answer is there."""
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import Signal
 
-from core.files import printable
 from core.units import format_count, format_file_bytes
+from gui.opened_file import OpenedFile
 from gui.reports import answers
 from gui.reports.answers import LaunchAnswer, LaunchAsk
 
@@ -22,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from core.errors import DashboardError
+    from PySide6.QtCore import QObject
+
     from core.report_tables.index import ReportIndex
     from core.roofline.verdicts import ReportVerdicts
     from core.tables.ncu import Report
@@ -31,10 +27,6 @@ if TYPE_CHECKING:
     from gui.reports.kernel_list import KernelList
     from gui.rooflines.sources import OfferedPoints
     from gui.tasks import Progress, Tasks
-
-T = TypeVar("T")
-
-DocumentState = Literal["waiting", "reading", "open", "cancelled", "refused"]
 
 KEPT_ANSWERS: Final = 24
 """So many answers stay at hand, so that going back to a kernel costs nothing."""
@@ -64,33 +56,25 @@ class TableAnswer:
     table: ResultTable
 
 
-class ReportDocument(QObject):
+class ReportDocument(OpenedFile):
     """One report or CSV.
 
     Signals:
-        state_changed: The ``DocumentState``.
         progressed: (done, whole) in bytes while it is read.
         launch_ready: ``LaunchAnswer``.
         table_ready: ``TableAnswer``.
         source_ready: ``SourceAnswer``.
         verdicts_ready: There is a verdict for each launch.
-        failed: A ``DashboardError`` of one answer; the others stand.
     """
 
-    state_changed = Signal(str)
     progressed = Signal(object, object)
     launch_ready = Signal(object)
     table_ready = Signal(object)
     source_ready = Signal(object)
     verdicts_ready = Signal()
-    failed = Signal(object)
 
     def __init__(self, path: Path, tasks: Tasks, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self.path = path
-        self.name = printable(path.name)
-        self.state: DocumentState = "waiting"
-        self.error: DashboardError | None = None
+        super().__init__(path, tasks, parent)
         self.report: Report | None = None
         self.kernels: KernelList | None = None
         self.verdicts: ReportVerdicts | None = None
@@ -99,20 +83,13 @@ class ReportDocument(QObject):
         """(name, title) of each table of all kernels."""
         self.clocks = ""
         """How clocks were controlled while profiling; "" if the file does not say."""
-        self._tasks = tasks
         self._index: ReportIndex | None = None
-        self._turn = threading.Lock()
         self._wanted: LaunchAsk | None = None
         self._answers: dict[LaunchAsk, LaunchAnswer] = {}
-        self._key = f"report {id(self)}"
-        self._kinds: set[str] = set()
 
     # --- reading
 
-    def open(self) -> None:
-        """Reads the file, unless it is read already or being read."""
-        if self.state in ("reading", "open"):
-            return
+    def _reading(self) -> Callable[[Progress], ReadReport]:
         path = self.path
 
         def work(progress: Progress) -> ReadReport:
@@ -121,46 +98,18 @@ class ReportDocument(QObject):
 
             return answers.open_report(path, report)
 
-        self._set_state("reading")
-        self._tasks.changed.connect(self._tell_progress)
-        self._start("read", f"Reading {self.name}", work, self._opened, self._refused, self._cancelled)
+        return work
 
-    def cancel(self) -> None:
-        """Gives the reading up."""
-        self._tasks.cancel(f"{self._key} read")
-
-    def close(self) -> None:
-        """Gives everything up; nothing is told any more."""
-        self.blockSignals(True)
-        for kind in self._kinds:
-            self._tasks.cancel(f"{self._key} {kind}")
-
-    def _tell_progress(self) -> None:
-        for task in self._tasks.shown:
-            if task.key == f"{self._key} read":
-                done, whole, _ = task.progress.state
-                self.progressed.emit(int(done), int(whole or 0))
+    def _show_progress(self, done: int, whole: int, words: str) -> None:
+        del words
+        self.progressed.emit(done, whole)
 
     def _opened(self, read: ReadReport) -> None:
         self.report, self.kernels = read.report, read.kernels
         self._index, self.tables, self.clocks = read.index, read.tables, read.clocks
-        self._end_of_reading("open")
+
+    def _go_on(self) -> None:
         self._judge()
-
-    def _refused(self, error: DashboardError) -> None:
-        self.error = error
-        self._end_of_reading("refused")
-
-    def _cancelled(self) -> None:
-        self._end_of_reading("cancelled")
-
-    def _end_of_reading(self, state: DocumentState) -> None:
-        self._tasks.changed.disconnect(self._tell_progress)
-        self._set_state(state)
-
-    def _set_state(self, state: DocumentState) -> None:
-        self.state = state
-        self.state_changed.emit(state)
 
     # --- answers
 
@@ -177,7 +126,7 @@ class ReportDocument(QObject):
         self._wanted = ask
         known = self._answers.get(ask)
         if known is not None:
-            self._tasks.cancel(f"{self._key} launch")
+            self._cancel("launch")
             self.launch_ready.emit(known)
         elif report is not None:
             self._start(
@@ -245,38 +194,6 @@ class ReportDocument(QObject):
             lambda progress: self._in_turn(progress, lambda: answers.judge(index)),
             done,
             shown=False,
-        )
-
-    def _in_turn(self, progress: Progress, work: Callable[[], T]) -> T:
-        """Does one thing at a time with the index: two would both compute what the other has nearly done."""
-        while not self._turn.acquire(timeout=0.05):
-            progress.check()
-        try:
-            progress.check()
-            return work()
-        finally:
-            self._turn.release()
-
-    def _start(  # noqa: PLR0913, PLR0917  (what a task is)
-        self,
-        kind: str,
-        title: str,
-        work: Callable[[Progress], Any],
-        done: Callable[[Any], None],
-        failed: Callable[[DashboardError], None] | None = None,
-        cancelled: Callable[[], None] | None = None,
-        *,
-        shown: bool = True,
-    ) -> None:
-        self._kinds.add(kind)
-        self._tasks.start(
-            title=title,
-            work=work,
-            done=done,
-            failed=failed or self.failed.emit,
-            key=f"{self._key} {kind}",
-            shown=shown,
-            cancelled=cancelled,
         )
 
     def subtitle(self) -> str:

@@ -1,23 +1,20 @@
 """One opened trace: reads the file, answers what pages and widgets ask, and says when an answer is there.
 
-Everything heavy runs in tasks; what numba compiles is imported there too, never
-on the UI thread. Answers carry what was asked, so that a late one can be told
-from the one that is wanted.
+What numba compiles is imported in tasks too, never on the UI thread.
 """
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import Signal
 
-from core.files import printable
 from core.prepare import is_child_running, wait_for_child
 from core.tables.selection import WHOLE, Selection
 from core.tables.trace import DEVICE_KINDS
 from core.units import format_count
+from gui.opened_file import OpenedFile
 from gui.traces import answers
 from gui.traces.kept_tables import KeptTables
 from gui.traces.kernel_extras import KernelExtras, verdicts_by_name, with_reports
@@ -25,6 +22,8 @@ from gui.traces.kernel_extras import KernelExtras, verdicts_by_name, with_report
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from PySide6.QtCore import QObject
 
     from core.analyses.index import TraceIndex
     from core.analyses.slice_facts import SliceFacts
@@ -36,10 +35,6 @@ if TYPE_CHECKING:
     from gui.rooflines.sources import OfferedPoints, PointSource
     from gui.tasks import Progress, Tasks
     from gui.traces.answers import Laid, Overview, PartFigures, ReadTrace
-
-T = TypeVar("T")
-
-DocumentState = Literal["waiting", "reading", "open", "cancelled", "refused"]
 
 _MEGA: Final = 1_000_000
 COMPILING: Final = "Compiling the trace reader, once after an update"
@@ -120,11 +115,10 @@ class Found:
     rows: Int32
 
 
-class TraceDocument(QObject):
+class TraceDocument(OpenedFile):
     """One trace: of a file, of a folder with one file for each rank, or of several files chosen together.
 
     Signals:
-        state_changed: The ``DocumentState``.
         progressed: ``ReadProgress`` while it is read.
         table_ready: ``TableAnswer``.
         timeline_ready: The ``Laid``.
@@ -134,10 +128,8 @@ class TraceDocument(QObject):
         described: ``SliceFacts`` of the slice that was asked for last.
         arguments_ready: ``EventArguments`` of that slice.
         found: ``Found``.
-        failed: A ``DashboardError`` of one answer; the others stand.
     """
 
-    state_changed = Signal(str)
     progressed = Signal(object)
     table_ready = Signal(object)
     timeline_ready = Signal(object)
@@ -147,19 +139,12 @@ class TraceDocument(QObject):
     described = Signal(object)
     arguments_ready = Signal(object)
     found = Signal(object)
-    failed = Signal(object)
 
     def __init__(
         self, path: Path, tasks: Tasks, parent: QObject | None = None, files: tuple[Path, ...] = ()
     ) -> None:
-        super().__init__(parent)
-        self.path = path
-        self.files = files
-        """The files that were chosen together; () for a single one or a folder."""
-        self.name = printable(path.name) + (f" and {len(files) - 1} more" if len(files) > 1 else "")
+        super().__init__(path, tasks, parent, files)
         self.rank_count = max(len(files), 1)
-        self.state: DocumentState = "waiting"
-        self.error: DashboardError | None = None
         self.trace: Trace | None = None
         self.overview: Overview | None = None
         self.part: PartFigures | None = None
@@ -172,22 +157,15 @@ class TraceDocument(QObject):
         self._reports: tuple[PointSource, ...] = ()
         self._offered: OfferedPoints | None = None
         self._judged: tuple[Verdict | None, ...] | None = None
-        self._tasks = tasks
         self._index: TraceIndex | None = None
         self._read: ReadTrace | None = None
-        self._turn = threading.Lock()
         self._wanted: TableAsk | None = None
         self._kept = KeptTables()
-        self._key = f"trace {id(self)}"
-        self._kinds: set[str] = set()
         self._short: dict[int, str] = {}
 
     # --- reading
 
-    def open(self) -> None:
-        """Reads the file, unless it is read already or being read."""
-        if self.state in ("reading", "open"):
-            return
+    def _reading(self) -> Callable[[Progress], ReadTrace]:
         path, files = self.path, self.files
 
         def work(progress: Progress) -> ReadTrace:
@@ -200,47 +178,19 @@ class TraceDocument(QObject):
                 wait_for_child(progress.check)
             return answers.open_trace(path, files, report)
 
-        self._set_state("reading")
-        self._tasks.changed.connect(self._tell_progress)
-        self._start("read", f"Reading {self.name}", work, self._opened, self._refused, self._cancelled)
+        return work
 
-    def cancel(self) -> None:
-        """Gives the reading up."""
-        self._tasks.cancel(f"{self._key} read")
-
-    def close(self) -> None:
-        """Gives everything up; nothing is told any more."""
-        self.blockSignals(True)
-        for kind in self._kinds:
-            self._tasks.cancel(f"{self._key} {kind}")
-
-    def _tell_progress(self) -> None:
-        for task in self._tasks.shown:
-            if task.key == f"{self._key} read":
-                done, total, text = task.progress.state
-                self.progressed.emit(ReadProgress(int(done), int(total or 0), "" if total else text))
+    def _show_progress(self, done: int, whole: int, words: str) -> None:
+        self.progressed.emit(ReadProgress(done, whole, "" if whole else words))
 
     def _opened(self, read: ReadTrace) -> None:
         self._read, self._index, self.tables = read, read.index, read.tables
         self.trace = read.index.trace
         self.rank_count = len(read.files)
-        self._end_of_reading("open")
-        self._build_timeline(read.keeps)
 
-    def _refused(self, error: DashboardError) -> None:
-        self.error = error
-        self._end_of_reading("refused")
-
-    def _cancelled(self) -> None:
-        self._end_of_reading("cancelled")
-
-    def _end_of_reading(self, state: DocumentState) -> None:
-        self._tasks.changed.disconnect(self._tell_progress)
-        self._set_state(state)
-
-    def _set_state(self, state: DocumentState) -> None:
-        self.state = state
-        self.state_changed.emit(state)
+    def _go_on(self) -> None:
+        assert self._read is not None
+        self._build_timeline(self._read.keeps)
 
     # --- answers
 
@@ -251,7 +201,7 @@ class TraceDocument(QObject):
         self._wanted = ask
         known = self._kept.find(ask)
         if known is not None and extras is None:
-            self._tasks.cancel(f"{self._key} table")
+            self._cancel("table")
             self.table_ready.emit(TableAnswer(ask, known))
         elif index is not None and not (ask.table == "quality" and overview is None):
 
@@ -266,7 +216,7 @@ class TraceDocument(QObject):
     def ask_figures(self, selection: Selection) -> None:
         """Asks for the figures of a part; those of the part before stand until then. The whole has none."""
         index = self._index
-        self._tasks.cancel(f"{self._key} figures")
+        self._cancel("figures")
         if selection == WHOLE:
             self.part = None
             self.figures_ready.emit(None)
@@ -284,7 +234,7 @@ class TraceDocument(QObject):
         index = self._index
         if index is None:
             return
-        self._tasks.cancel(f"{self._key} arguments")
+        self._cancel("arguments")
         self._start(
             "describe",
             "Looking at the selection",
@@ -437,38 +387,6 @@ class TraceDocument(QObject):
             return self._in_turn(progress, made)
 
         return replace(offered, judge=judge)
-
-    def _in_turn(self, progress: Progress, work: Callable[[], T]) -> T:
-        """Does one thing at a time with the index: two would both compute what the other has nearly done."""
-        while not self._turn.acquire(timeout=0.05):
-            progress.check()
-        try:
-            progress.check()
-            return work()
-        finally:
-            self._turn.release()
-
-    def _start(  # noqa: PLR0913, PLR0917  (what a task is)
-        self,
-        kind: str,
-        title: str,
-        work: Callable[[Progress], Any],
-        done: Callable[[Any], None],
-        failed: Callable[[DashboardError], None] | None = None,
-        cancelled: Callable[[], None] | None = None,
-        *,
-        shown: bool = True,
-    ) -> None:
-        self._kinds.add(kind)
-        self._tasks.start(
-            title=title,
-            work=work,
-            done=done,
-            failed=failed or self.failed.emit,
-            key=f"{self._key} {kind}",
-            shown=shown,
-            cancelled=cancelled,
-        )
 
     @property
     def rank_words(self) -> str:
