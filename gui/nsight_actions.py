@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gui.actions import ActionSpec
+from gui.page_actions import ShownDocuments, tab_actions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,52 +18,19 @@ if TYPE_CHECKING:
 _MENU = "Nsight"
 
 
-class _Shown:
+class _Shown(ShownDocuments["NsightPage"]):
     """The shown report, and why something cannot be done with it."""
-
-    def __init__(self, page: Callable[[], NsightPage | None]) -> None:
-        self._page = page
-
-    def on_page(self, call: Callable[[NsightPage], object]) -> Callable[[], None]:
-        """Does something with the page, if it is shown."""
-
-        def run() -> None:
-            page = self._page()
-            if page is not None:
-                call(page)
-
-        return run
 
     def on_view(self, call: Callable[[NsightView], object]) -> Callable[[], None]:
         """Does something with the shown report."""
         return self.on_page(lambda page: None if page.view is None else call(page.view))
-
-    def no_tab(self) -> str | None:
-        """Why there is no report to close."""
-        page = self._page()
-        if page is None:
-            return "the Nsight page is not shown"
-        return "no report is open" if page.view is None else None
-
-    def one_tab(self) -> str | None:
-        """Why there is no other report."""
-        page = self._page()
-        alone = page is not None and page.tabs.count() < 2
-        return self.no_tab() or ("only one report is open" if alone else None)
-
-    def no_report(self) -> str | None:
-        """Why there are no kernels to look at."""
-        page = self._page()
-        view = None if page is None else page.view
-        reading = view is not None and view.document.state != "open"
-        return self.no_tab() or ("the report is being read" if reading else None)
 
     def no_kernel(self) -> str | None:
         """Why no kernel is chosen."""
         page = self._page()
         view = None if page is None else page.view
         missing = view is not None and view.row is None
-        return self.no_report() or ("no kernel is chosen" if missing else None)
+        return self.not_read() or ("no kernel is chosen" if missing else None)
 
     def no_details(self) -> str | None:
         """Why there are no tabs of a kernel."""
@@ -84,49 +52,14 @@ def nsight_actions(page: Callable[[], NsightPage | None]) -> list[ActionSpec]:
     Args:
         page: Gives the page while it is shown, else None.
     """
-    shown = _Shown(page)
+    shown = _Shown(page, "Nsight", "report")
     specs = [
-        *_tab_actions(shown),
+        *tab_actions(shown, "nsight", _MENU),
         *_list_actions(shown),
         *_kernel_actions(shown),
         *_export_actions(shown),
     ]
     return [replace(spec, page="nsight") for spec in specs]
-
-
-def _tab_actions(shown: _Shown) -> list[ActionSpec]:
-    return [
-        ActionSpec(
-            id="nsight.close",
-            text="Close report",
-            run=shown.on_page(lambda page: page.close_shown()),
-            icon="x",
-            shortcut="Ctrl+W",
-            menu=_MENU,
-            enabled=shown.no_tab,
-            words="tab",
-        ),
-        ActionSpec(
-            id="nsight.next_tab",
-            text="Next report",
-            run=shown.on_page(lambda page: page.show_neighbour(1)),
-            icon="caret-right",
-            shortcut="Ctrl+Tab; Ctrl+PgDown",
-            menu=_MENU,
-            enabled=shown.one_tab,
-            words="tab",
-        ),
-        ActionSpec(
-            id="nsight.previous_tab",
-            text="Previous report",
-            run=shown.on_page(lambda page: page.show_neighbour(-1)),
-            icon="caret-left",
-            shortcut="Ctrl+Shift+Tab; Ctrl+PgUp",
-            menu=_MENU,
-            enabled=shown.one_tab,
-            words="tab",
-        ),
-    ]
 
 
 def _list_actions(shown: _Shown) -> list[ActionSpec]:
@@ -158,7 +91,7 @@ def _list_actions(shown: _Shown) -> list[ActionSpec]:
             icon="funnel",
             shortcut="/",
             menu=_MENU,
-            enabled=shown.no_report,
+            enabled=shown.not_read,
             words="search find name",
         ),
         ActionSpec(
@@ -167,7 +100,7 @@ def _list_actions(shown: _Shown) -> list[ActionSpec]:
             run=shown.on_view(lambda view: view.show_form(0 if view.is_table else 1)),
             icon="rows",
             menu=_MENU,
-            enabled=shown.no_report,
+            enabled=shown.not_read,
             words="full kernels rules roofline sections metrics",
         ),
         ActionSpec(
@@ -176,7 +109,7 @@ def _list_actions(shown: _Shown) -> list[ActionSpec]:
             run=shown.on_view(lambda view: view.strip.group.toggle()),
             icon="list",
             menu=_MENU,
-            enabled=shown.no_report,
+            enabled=shown.not_read,
             words="min mean max launches",
         ),
         ActionSpec(
@@ -185,7 +118,7 @@ def _list_actions(shown: _Shown) -> list[ActionSpec]:
             run=shown.on_view(lambda view: view.clear_filter()),
             icon="funnel",
             menu=_MENU,
-            enabled=shown.no_report,
+            enabled=shown.not_read,
             words="clear filter",
         ),
     ]
@@ -263,7 +196,7 @@ def _export_actions(shown: _Shown) -> list[ActionSpec]:
             icon="export",
             tip="Without host names, addresses, folders, arguments, environment and notes.",
             menu=_MENU,
-            enabled=shown.no_report,
+            enabled=shown.not_read,
             words="strip share anonymous host path report copy",
         ),
         *_table_exports(shown),
@@ -278,7 +211,7 @@ def _table_exports(shown: _Shown) -> list[ActionSpec]:
             run=shown.on_view(partial(_export, kind)),
             icon="export",
             menu=_MENU,
-            enabled=shown.no_report,
+            enabled=shown.not_read,
             words="save file table",
         )
         for kind in ("csv", "json")

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gui.actions import ActionSpec
+from gui.page_actions import ShownPage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,14 +22,7 @@ def roofline_actions(page: Callable[[], RooflinePage | None]) -> list[ActionSpec
     Args:
         page: Gives the page while it is shown, else None.
     """
-
-    def on_page(call: Callable[[RooflinePage], object]) -> Callable[[], None]:
-        def run() -> None:
-            shown = page()
-            if shown is not None:
-                call(shown)
-
-        return run
+    on_page = ShownPage(page).on_page
 
     def no_points() -> str | None:
         shown = page()

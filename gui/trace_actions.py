@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from core.tables.selection import WHOLE
 from gui.actions import ActionSpec
+from gui.page_actions import ShownDocuments, tab_actions
 from gui.traces.groupings import GROUPINGS
 from gui.widgets.kernel_profile import TITLE, KernelProfiling
 
@@ -20,21 +21,8 @@ if TYPE_CHECKING:
     from gui.widgets.trace_view import TraceView
 
 
-class _Shown:
+class _Shown(ShownDocuments["TracePage"]):
     """The shown trace, and why something cannot be done with it."""
-
-    def __init__(self, page: Callable[[], TracePage | None]) -> None:
-        self._page = page
-
-    def on_page(self, call: Callable[[TracePage], object]) -> Callable[[], None]:
-        """Does something with the page, if it is shown."""
-
-        def run() -> None:
-            page = self._page()
-            if page is not None:
-                call(page)
-
-        return run
 
     def on_view(self, call: Callable[[TraceView], object]) -> Callable[[], None]:
         """Does something with the shown trace."""
@@ -49,32 +37,12 @@ class _Shown:
 
         return self.on_view(with_view)
 
-    def no_tab(self) -> str | None:
-        """Why there is no tab to close."""
-        page = self._page()
-        if page is None:
-            return "the Trace page is not shown"
-        return "no trace is open" if page.view is None else None
-
-    def one_tab(self) -> str | None:
-        """Why there is no other tab."""
-        page = self._page()
-        alone = page is not None and page.tabs.count() < 2
-        return self.no_tab() or ("only one trace is open" if alone else None)
-
-    def no_trace(self) -> str | None:
-        """Why there are no tables."""
-        page = self._page()
-        view = None if page is None else page.view
-        reading = view is not None and view.document.state != "open"
-        return self.no_tab() or ("the trace is being read" if reading else None)
-
     def no_timeline(self) -> str | None:
         """Why there is no timeline."""
         page = self._page()
         view = None if page is None else page.view
         missing = view is not None and view.timeline.view is None
-        return self.no_trace() or ("the timeline is being laid out" if missing else None)
+        return self.not_read() or ("the timeline is being laid out" if missing else None)
 
     def no_selection(self) -> str | None:
         """Why there is no selected slice."""
@@ -88,28 +56,28 @@ class _Shown:
         page = self._page()
         view = None if page is None else page.view
         nothing = view is not None and view.selection.times == WHOLE and not view.has_selected_slice
-        return self.no_trace() or ("nothing is selected" if nothing else None)
+        return self.not_read() or ("nothing is selected" if nothing else None)
 
     def no_steps(self) -> str | None:
         """Why there is no step to choose."""
         page = self._page()
         view = None if page is None else page.view
         missing = view is not None and not view.bar.steps.isEnabled()
-        return self.no_trace() or ("the trace marks no steps" if missing else None)
+        return self.not_read() or ("the trace marks no steps" if missing else None)
 
     def no_hits(self) -> str | None:
         """Why there is no match."""
         page = self._page()
         view = None if page is None else page.view
         missing = view is not None and not view.hits
-        return self.no_trace() or ("the filter has found no slice" if missing else None)
+        return self.not_read() or ("the filter has found no slice" if missing else None)
 
     def no_table(self, name: str) -> str | None:
         """Why a table cannot be shown."""
         page = self._page()
         view = None if page is None else page.view
         missing = view is not None and name not in view.tables.names
-        return self.no_trace() or ("the trace has no such table" if missing else None)
+        return self.not_read() or ("the trace has no such table" if missing else None)
 
     def caller_row(self, which: str) -> int | None:
         """Row of the operator or the launch of the selected slice."""
@@ -161,50 +129,15 @@ def trace_actions(page: Callable[[], TracePage | None]) -> list[ActionSpec]:
     Args:
         page: Gives the page while it is shown, else None.
     """
-    shown = _Shown(page)
+    shown = _Shown(page, "Trace", "trace")
     specs = [
-        *_tab_actions(shown),
+        *tab_actions(shown, "trace", "Trace"),
         *_timeline_actions(shown),
         *_selection_actions(shown),
         *_search_actions(shown),
         *_table_actions(shown),
     ]
     return [replace(spec, page="trace") for spec in specs]
-
-
-def _tab_actions(shown: _Shown) -> list[ActionSpec]:
-    return [
-        ActionSpec(
-            id="trace.close",
-            text="Close tab",
-            run=shown.on_page(lambda page: page.close_shown()),
-            icon="x",
-            shortcut="Ctrl+W",
-            menu="Trace",
-            enabled=shown.no_tab,
-            words="trace",
-        ),
-        ActionSpec(
-            id="trace.next_tab",
-            text="Next tab",
-            run=shown.on_page(lambda page: page.show_neighbour(1)),
-            icon="caret-right",
-            shortcut="Ctrl+Tab; Ctrl+PgDown",
-            menu="Trace",
-            enabled=shown.one_tab,
-            words="trace",
-        ),
-        ActionSpec(
-            id="trace.previous_tab",
-            text="Previous tab",
-            run=shown.on_page(lambda page: page.show_neighbour(-1)),
-            icon="caret-left",
-            shortcut="Ctrl+Shift+Tab; Ctrl+PgUp",
-            menu="Trace",
-            enabled=shown.one_tab,
-            words="trace",
-        ),
-    ]
 
 
 def _timeline_actions(shown: _Shown) -> list[ActionSpec]:
@@ -299,7 +232,7 @@ def _search_actions(shown: _Shown) -> list[ActionSpec]:
             icon="funnel",
             shortcut="/",
             menu="Trace",
-            enabled=shown.no_trace,
+            enabled=shown.not_read,
             words="search find",
         ),
         ActionSpec(
@@ -355,7 +288,7 @@ def _table_actions(shown: _Shown) -> list[ActionSpec]:
             icon="copy",
             keys="Ctrl+C",
             menu="Trace",
-            enabled=shown.no_trace,
+            enabled=shown.not_read,
             tip="The selected rows, or all",
             words="rows clipboard",
         ),
@@ -365,7 +298,7 @@ def _table_actions(shown: _Shown) -> list[ActionSpec]:
             run=shown.on_view(lambda view: view.tables.table.ask_export("csv")),
             icon="export",
             menu="Trace",
-            enabled=shown.no_trace,
+            enabled=shown.not_read,
             words="save file",
         ),
         ActionSpec(
@@ -374,7 +307,7 @@ def _table_actions(shown: _Shown) -> list[ActionSpec]:
             run=shown.on_view(lambda view: view.tables.table.ask_export("json")),
             icon="export",
             menu="Trace",
-            enabled=shown.no_trace,
+            enabled=shown.not_read,
             words="save file",
         ),
         ActionSpec(

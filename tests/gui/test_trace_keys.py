@@ -177,7 +177,7 @@ def test_actions_of_a_trace_say_why_they_cannot_be_used(window: MainWindow) -> N
 
 def test_the_palette_closes_a_tab_before_it_quits(window: MainWindow, view: TraceView) -> None:
     found = palette_texts(window, "close")
-    assert found[0] == "Close tab"
+    assert found[0] == "Close trace"
     assert found.index("Quit") > 0
     actions = window.context.actions
     assert actions.reason("trace.zoom_in") is None
@@ -191,7 +191,7 @@ def test_all_keys_of_the_page_are_listed(window: MainWindow) -> None:
     texts = [label.text() for label in dialog.findChildren(QLabel)]
     for text, keys in (
         ("Zoom in", "W"),
-        ("Close tab", "Ctrl+W"),
+        ("Close trace", "Ctrl+W"),
         ("Next match", "F3"),
         ("Filter by name", "/"),
         ("Zoom to the selection", "Return"),
