@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from PySide6.QtCore import QEvent, QPointF, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QPointF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QPaintEngine, QPainter
-from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from gui.plots.plot_surface import PlotSurface
 from gui.plots.roofline_content import NOTHING
 from gui.plots.roofline_geometry import RooflineGeometry
 from gui.plots.roofline_legend import entry_at
@@ -24,7 +24,8 @@ from gui.plots.roofline_scene import Over, RooflineScene
 from gui.plots.timeline_tip import TimelineTip
 
 if TYPE_CHECKING:
-    from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPaintEvent, QWheelEvent
+    from PySide6.QtGui import QPaintEvent
+    from PySide6.QtWidgets import QWidget
 
     from core.tables.columns import Bool
     from gui.plots.roofline_content import RooflineContent
@@ -40,7 +41,7 @@ _ACROSS_COST: Final = 2.5
 _SCROLL_ROOM_PX: Final = 24
 
 
-class RooflineView(QWidget):
+class RooflineView(PlotSurface):
     """One roofline.
 
     Signals:
@@ -65,16 +66,11 @@ class RooflineView(QWidget):
         self._hovered = -1
         self._filter: Bool | None = None
         self._hidden: frozenset[int] = frozenset()
-        self._focus_shown = False
         self._pointer = RooflinePointer(self)
         self._tip = TimelineTip(theme, self)
         self._tip_at = QPointF()
         self._tip_timer = QTimer(self, singleShot=True, interval=TIP_DELAY_MS)
         self._tip_timer.timeout.connect(self._show_tip)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setMouseTracking(True)
-        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setAccessibleName("Roofline")
         self.setAccessibleDescription(
             "Kernels by arithmetic intensity and rate, under what the device can do. "
@@ -159,14 +155,6 @@ class RooflineView(QWidget):
         if undone:
             self.show_changed_range()
         return undone
-
-    def zoom_by_key(self, notches: int) -> None:
-        """Zooms in, or out with a negative number, as W and S do."""
-        self._pointer.zoom_by(notches)
-
-    def pan_by_key(self, notches: int) -> None:
-        """Moves to higher intensities, or lower with a negative number, as D and A do."""
-        self._pointer.pan_by(notches)
 
     def point_at(self, at: QPointF) -> int:
         """The point nearest to a pixel among those that it touches, -1 for none."""
@@ -263,56 +251,6 @@ class RooflineView(QWidget):
         return True
 
     # --- Qt
-
-    def event(self, event: QEvent) -> bool:
-        """Keeps its keys from the window's shortcuts."""
-        if event.type() == QEvent.Type.ShortcutOverride and self._pointer.takes(event):  # type: ignore[arg-type]  # a QKeyEvent
-            event.accept()
-            return True
-        return super().event(event)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: N802  (Qt's name)
-        """Zooms, moves, selects."""
-        if not self._pointer.press_key(event):
-            super().keyPressEvent(event)
-
-    def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: N802  (Qt's name)
-        """Shows the focus if it came by key."""
-        by_key = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason)
-        self._focus_shown = event.reason() in by_key
-        super().focusInEvent(event)
-        self.update()
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:  # noqa: N802  (Qt's name)
-        """Hides the focus."""
-        super().focusOutEvent(event)
-        self.update()
-
-    def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: N802  (Qt's name)
-        """Zooms."""
-        self._pointer.turn_wheel(event)
-        event.accept()
-
-    def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: N802  (Qt's name)
-        """May begin a drag."""
-        self._pointer.press(event)
-
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: N802  (Qt's name)
-        """Drags or hovers."""
-        self._pointer.move(event)
-
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: N802  (Qt's name)
-        """Ends a drag or clicks."""
-        self._pointer.release(event)
-
-    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:  # noqa: N802  (Qt's name)
-        """Opens the point."""
-        self._pointer.double_click(event)
-
-    def leaveEvent(self, event: QEvent) -> None:  # noqa: N802  (Qt's name)
-        """Hides what belongs to the pointer."""
-        self._pointer.leave()
-        super().leaveEvent(event)
 
     def sizeHint(self) -> QSize:  # noqa: N802  (Qt's name)
         """Room for the ceilings and their words."""

@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QImage, QPainter
-from PySide6.QtWidgets import QScrollBar, QSizePolicy, QWidget
+from PySide6.QtWidgets import QScrollBar, QWidget
 
 from core.analyses.timeline_index import locate, row_of
 from core.tables.columns import NO_ROW
+from gui.plots.plot_surface import PlotSurface
 from gui.plots.timeline_content import FlowArrow, SliceRef
 from gui.plots.timeline_geometry import HEADER_PX, TimelineGeometry
 from gui.plots.timeline_highlight import positions_of
@@ -32,7 +33,6 @@ from gui.plots.timeline_pick import nearest_in_next_row, neighbour, slice_at
 from gui.plots.timeline_pointer import Step, TimelinePointer
 from gui.plots.timeline_scene import OverLanes, TimelineScene
 from gui.plots.timeline_span import SpanState, TimeSpan
-from gui.plots.timeline_surface import TimelineSurface
 from gui.plots.timeline_tip import TimelineTip
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ TIP_DELAY_MS = 500
 _OPEN_SHARE = 0.6
 
 
-class TimelineView(TimelineSurface):
+class TimelineView(PlotSurface):
     """The timeline of one trace or of several ranks.
 
     Signals:
@@ -88,8 +88,6 @@ class TimelineView(TimelineSurface):
         self.setAccessibleDescription(
             "Lanes of a trace over time. W and S zoom, A and D move, arrows select."
         )
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
 
     # What it shows
 

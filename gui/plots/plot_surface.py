@@ -1,28 +1,33 @@
-"""A widget that gives what pointer and keys do to the pointer of a timeline."""
+"""The widget that every plot with a pointer of its own is: it hands Qt's events to that pointer.
+
+Draws nothing and knows nothing of what is shown.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QWheelEvent
 
-    from gui.plots.timeline_pointer import TimelinePointer
+    from gui.plots.plot_pointer import PlotPointer
 
 
-class TimelineSurface(QWidget):
+class PlotSurface(QWidget):
     """Passes Qt's events on, and knows whether the focus came by key and has to be shown."""
 
-    _pointer: TimelinePointer
+    _pointer: PlotPointer
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._focus_shown = False
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
 
     def event(self, event: QEvent) -> bool:
         """Keeps its keys from the window's shortcuts."""
@@ -41,7 +46,7 @@ class TimelineSurface(QWidget):
         self._pointer.zoom_by(notches)
 
     def pan_by_key(self, notches: int) -> None:
-        """Moves what is seen to later times, or earlier with a negative number, as D and A do."""
+        """Moves what is seen to the right, or to the left with a negative number, as D and A do."""
         self._pointer.pan_by(notches)
 
     def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: N802  (Qt's name)
@@ -74,7 +79,7 @@ class TimelineSurface(QWidget):
         self._pointer.release(event)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:  # noqa: N802  (Qt's name)
-        """Zooms to the slice."""
+        """Opens what is there."""
         self._pointer.double_click(event)
 
     def leaveEvent(self, event: QEvent) -> None:  # noqa: N802  (Qt's name)
