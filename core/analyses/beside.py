@@ -12,7 +12,6 @@ import numpy as np
 
 from core.analyses.categories import Category
 from core.analyses.intervals import ends_ns, union
-from core.analyses.kernel_names import short_names
 from core.tables.trace import SliceKind
 from core.units import format_duration_ns, format_pct
 
@@ -86,5 +85,5 @@ def beside_communication(index: TraceIndex, row: int) -> BesideCommunication | N
     return BesideCommunication(
         overlap_ns=during.total_ns,
         share_pct=100 * during.total_ns / duration_ns,
-        kernels=tuple(dict.fromkeys(short_names(dict.fromkeys(names)))),
+        kernels=tuple(index.short_name_of[name] for name in dict.fromkeys(names)),
     )

@@ -69,11 +69,18 @@ class TraceIndex:
         return steps_of_work(self.trace, self.steps, self.links.launch_row)
 
     @cached_property
+    def short_name_of(self) -> dict[str, str]:
+        """The short name of device work by its full name: the same in every table, whatever part it is of."""
+        name_id = self.trace.slices.name_id[self.trace.device_work.slice_row]
+        full = [self.trace.strings[text_id] for text_id in np.unique(name_id).tolist()]
+        return dict(zip(full, short_names(full), strict=True))
+
+    @cached_property
     def short_names(self) -> tuple[Int32, StringTable]:
         """The short name of each piece of device work, as ids (device work,) int32, and their texts."""
         name_id = self.trace.slices.name_id[self.trace.device_work.slice_row]
         distinct, place = np.unique(name_id, return_inverse=True)
-        short = short_names(self.trace.strings[text_id] for text_id in distinct.tolist())
+        short = [self.short_name_of[self.trace.strings[text_id]] for text_id in distinct.tolist()]
         ids: dict[str, int] = {}
         moved = np.array([ids.setdefault(text, len(ids)) for text in short], np.int32)
         return moved[place], string_table(ids)

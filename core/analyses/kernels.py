@@ -16,7 +16,7 @@ from core.analyses.answer_columns import impossible_column, number_column, own_t
 from core.analyses.categories import Category
 from core.analyses.grouping import dense_ids, dense_pairs, means_by_group, pick_members, times_by_group
 from core.analyses.intervals import exact_sum
-from core.analyses.kernel_names import short_name, short_names
+from core.analyses.kernel_names import short_name
 from core.analyses.links import LinkKind
 from core.tables.columns import MISSING, NO_ROW
 from core.tables.result import ResultTable
@@ -167,7 +167,7 @@ def _groups_by_name(index: TraceIndex, places: Int64, *, merged: bool) -> _Group
     found, of_row = dense_ids(trace.slices.name_id[trace.device_work.slice_row[places]])
     full = [trace.strings[text_id] for text_id in found.tolist()]
     if not merged:
-        return _Groups(of_row, short_names(full), full)
+        return _Groups(of_row, [index.short_name_of[name] for name in full], full)
     ids: dict[str, int] = {}
     moved = np.array([ids.setdefault(short_name(text), len(ids)) for text in full], np.int64)
     return _Groups(moved[of_row], list(ids))

@@ -14,7 +14,6 @@ import numpy as np
 from core.analyses.answer_columns import number_column, own_text_column, text_column
 from core.analyses.grouping import dense_pairs, pick_members, times_by_group
 from core.analyses.intervals import exact_sum, sums_by_key
-from core.analyses.kernel_names import short_names
 from core.analyses.kernel_work import Role
 from core.analyses.kernels import CATEGORY_TITLES, why_no_kernels
 from core.analyses.op_work.call import LARGEST
@@ -258,10 +257,11 @@ def _name_columns(index: TraceIndex, work: KernelWork, sample: Int64) -> tuple[C
         trace.strings[int(text_id)]
         for text_id in trace.slices.name_id[trace.device_work.slice_row[work.place[sample]]].tolist()
     ]
+    short = [index.short_name_of[name] for name in full]
     category = index.categories[work.place[sample]].astype(np.int32)
     kind = "Kind of work, told from its name."
     return (
-        own_text_column("name", "Kernel", "Short name; names that differ stay different.", short_names(full)),
+        own_text_column("name", "Kernel", "Short name; names that differ stay different.", short),
         own_text_column("full_name", "Full name", "Name as it stands in the trace.", full, shown=False),
         text_column("category", "Category", kind, category, CATEGORY_TITLES, shown=False),
         text_column(

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from core.analyses.grouping import dense_ids, times_by_group
-from core.analyses.kernel_names import short_names
 from core.analyses.kernel_work import Role
 from core.analyses.kernels import summarize_kernels
 from core.analyses.work import Totals, WorkShare, chosen_kernels, totals_by_group, work_share
@@ -138,7 +137,8 @@ def _table(  # noqa: PLR0913  (the columns of a table)
         values = [NO_ROW if text is None else ids.setdefault(text, len(ids)) for text in texts]
         return np.array(values, np.int32)
 
-    name_id, short_name_id, reason_id = column(full), column(short_names(full)), column(reasons)
+    short = [index.short_name_of[name] for name in full]
+    name_id, short_name_id, reason_id = column(full), column(short), column(reasons)
     moved = np.full((len(full), len(LEVELS)), np.nan)
     moved[:, 0] = [_number(each.moved_bytes if each else None) for each in totals]
     types = [WorkType[each.arithmetic.name] if each and each.flop else WorkType.NONE for each in totals]

@@ -12,6 +12,8 @@ from core.analyses.index import TraceIndex
 from core.analyses.kernels import GroupBy, summarize_kernels
 from core.analyses.launches import list_launches
 from core.analyses.merged import merge_traces
+from core.analyses.work import summarize_work
+from core.roofline.modelled import modelled_points
 from core.tables.columns import NO_ROW
 from core.tables.selection import Selection
 from core.tables.trace import DEVICE_KINDS
@@ -42,6 +44,29 @@ def test_kernels_of_a_name_are_one_row_and_the_largest_sum_comes_first() -> None
     ]
     assert column(table, "share_pct") == [pytest.approx(100 * 50 / 56), pytest.approx(100 * 6 / 56)]
     assert [table.rows_of(row).tolist() for row in range(2)] == [[1], [0, 2, 3]]
+
+
+def test_a_kernel_is_called_the_same_in_every_table_of_a_trace() -> None:
+    """Names that would read the same get numbers: those of the trace, not of what a table lists first."""
+    inputs: dict[str, Any] = {"Input Dims": [[8, 8], [8, 8]], "Input type": ["float", "float"]}
+    trace = trace_of(
+        op("aten::mm", 0, 9, **inputs),
+        call("cudaLaunchKernel", 2, 1, 1),
+        kernel("f(int)", 20, 1),
+        kernel("f(float)", 40, 50, correlation=1),
+        kernel("f(long)", 100, 3),
+    )
+    index = TraceIndex(trace)
+    expected = dict(rows(list_launches(index), "full_name", "name"))
+    assert len(set(expected.values())) == 3
+    late = Selection(start_ns=30_000)
+    for table in (summarize_kernels(index), summarize_kernels(index, late), summarize_work(index)):
+        for full, short in rows(table, "full_name", "name"):
+            assert (full, short) == (full, expected[full])
+    points = modelled_points(index)
+    texts = points.strings
+    for full, short in zip(points.name_id.tolist(), points.short_name_id.tolist(), strict=True):
+        assert texts[short] == expected[texts[full]]
 
 
 def test_an_impossible_time_is_a_call_and_in_no_figure() -> None:
