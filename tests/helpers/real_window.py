@@ -82,6 +82,8 @@ class RealWindow:
         self.xdotool("key", *keys)
 
     def type(self, text: str) -> None:
+        """Types characters of the display's keyboard: others need a key borrowed and may come too late."""
+        assert text.isascii()
         self.xdotool("type", "--delay", "20", text)
 
     @property
