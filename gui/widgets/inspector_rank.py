@@ -9,13 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication, QPainter
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from gui.plain_text import plain_label
 from gui.theme import set_kind
 from gui.widgets.elided_label import ElidedLabel
 from gui.widgets.evidence import Evidence
+from gui.widgets.inspector_section import InspectorSection
 from gui.widgets.inspector_words import (
     evidence_of,
     job_pairs,
@@ -33,13 +34,11 @@ from gui.widgets.pill import Pill
 from gui.widgets.rank_facts import STATUS_LOOKS, STATUS_MEANINGS
 
 if TYPE_CHECKING:
-    from PySide6.QtGui import QPaintEvent
-
     from core.runs.snapshot import RankState, RunSnapshot
-    from gui.theme import Theme, ThemeController
+    from gui.theme import ThemeController
 
 
-class InspectorHead(QWidget):
+class RankHead(QWidget):
     """Names the selection in the dock's head."""
 
     def __init__(self, theme: ThemeController) -> None:
@@ -77,7 +76,7 @@ class RankInspector(QWidget):
 
     def __init__(self, theme: ThemeController) -> None:
         super().__init__()
-        self.head = InspectorHead(theme)
+        self.head = RankHead(theme)
         self.pill = Pill(theme)
         self._since = plain_label()
         set_kind(self._since, kind="secondary")
@@ -99,14 +98,14 @@ class RankInspector(QWidget):
         layout.setSpacing(0)
         self._sections = {
             "verdict": self._verdict(theme),
-            "error": _Section(theme, "What it raised", self.error),
-            "steps": _Section(theme, "What to do", self.steps),
-            "memory": _Section(theme, "Memory", self.memory),
-            "training": _Section(theme, "Training", self.training),
-            "device": _Section(theme, "Device", self.job),
-            "run": _Section(theme, "Run", self.run),
-            "sources": _Section(theme, "Source of these figures", self._sources),
-            "nothing": _Section(theme, "", self._nothing),
+            "error": InspectorSection(theme, "What it raised", self.error),
+            "steps": InspectorSection(theme, "What to do", self.steps),
+            "memory": InspectorSection(theme, "Memory", self.memory),
+            "training": InspectorSection(theme, "Training", self.training),
+            "device": InspectorSection(theme, "Device", self.job),
+            "run": InspectorSection(theme, "Run", self.run),
+            "sources": InspectorSection(theme, "Source of these figures", self._sources),
+            "nothing": InspectorSection(theme, "", self._nothing),
         }
         for section in self._sections.values():
             layout.addWidget(section)
@@ -126,7 +125,7 @@ class RankInspector(QWidget):
         column.addLayout(row)
         column.addWidget(self._meaning)
         column.addWidget(self.evidence)
-        return _Section(theme, "", content)
+        return InspectorSection(theme, "", content)
 
     def show_nothing(self) -> None:
         """There is no run."""
@@ -254,32 +253,6 @@ class ErrorText(QWidget):
     def _copy(self) -> None:
         text = f"{self._frames.text()}\n{self._message.text()}".strip()
         QGuiApplication.clipboard().setText(text)
-
-
-class _Section(QWidget):
-    """A part of the inspector with a line below it."""
-
-    def __init__(self, theme: ThemeController, title: str, content: QWidget) -> None:
-        super().__init__()
-        self._theme = theme
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(12, 9, 12, 11)
-        layout.setSpacing(6)
-        if title:
-            heading = plain_label(title)
-            set_kind(heading, kind="heading")
-            layout.addWidget(heading)
-        layout.addWidget(content)
-        theme.changed.connect(self._redraw)
-
-    def _redraw(self, _theme: Theme) -> None:
-        self.update()
-
-    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
-        """Draws the line."""
-        painter = QPainter(self)
-        painter.fillRect(0, self.height() - 1, self.width(), 1, self._theme.theme.color("border"))
-        painter.end()
 
 
 def _set_text(label: QLabel, text: str) -> None:

@@ -33,6 +33,15 @@ class InspectorSection(QWidget):
             layout.addWidget(content)
         theme.changed.connect(self._redraw)
 
+    @property
+    def title(self) -> str:
+        """What its contents are of."""
+        return self._heading.text()
+
+    def set_title(self, title: str) -> None:
+        """Says what its contents are of."""
+        self._heading.setText(title)
+
     def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
         """Draws the line."""
         painter = QPainter(self)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QSize, Signal
-from PySide6.QtGui import QGuiApplication, QPainter
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from gui.plain_text import Paragraph, plain_label, tip_text
 from gui.theme import set_kind
-from gui.widgets.category_swatch import category_swatch
-from gui.widgets.elided_label import ElidedLabel
+from gui.widgets.inspector_head import InspectorHead
+from gui.widgets.inspector_section import InspectorSection
 from gui.widgets.key_values import KeyValues
 from gui.widgets.nsight_sections import command_in
 from gui.widgets.nsight_words import (
@@ -19,66 +19,15 @@ from gui.widgets.nsight_words import (
     launch_pairs,
     report_pairs,
 )
-from gui.widgets.trace_inspector import WrappedText
 from gui.widgets.verdict_view import VerdictView
+from gui.widgets.wrapped_text import WrappedText
 
 if TYPE_CHECKING:
-    from PySide6.QtGui import QPaintEvent
-
     from core.roofline.verdict import Verdict
     from gui.reports.document import ReportDocument
-    from gui.theme import Theme, ThemeController
+    from gui.theme import ThemeController
 
 NAME_LINES: Final = 5
-
-
-class NsightHead(QWidget):
-    """Names the kernel in the dock's head.
-
-    Signals:
-        copy_asked: Everything shown should be copied.
-    """
-
-    copy_asked = Signal()
-
-    def __init__(self, theme: ThemeController) -> None:
-        super().__init__()
-        self._theme = theme
-        self._category = ""
-        self._swatch = QLabel()
-        self._name = ElidedLabel("Kernel")
-        set_kind(self._name, kind="section")
-        self.copy = QToolButton()
-        self.copy.setToolTip("Copy all of this")
-        self.copy.setAccessibleName("Copy all of this")
-        self.copy.setIconSize(QSize(16, 16))
-        self.copy.clicked.connect(self.copy_asked)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(8)
-        row.addWidget(self._swatch)
-        row.addWidget(self._name)
-        row.addStretch(1)
-        row.addWidget(self.copy)
-        theme.changed.connect(self._draw)
-        self._draw(theme.theme)
-
-    @property
-    def text(self) -> str:
-        """What it says."""
-        return self._name.full_text
-
-    def show_words(self, words: str, category: str = "") -> None:
-        """Names something; ``category`` gives it a swatch."""
-        self._category = category
-        self._name.set_full_text(words)
-        self._swatch.setVisible(bool(category))
-        self._draw(self._theme.theme)
-
-    def _draw(self, theme: Theme) -> None:
-        self.copy.setIcon(theme.icon("copy"))
-        if self._category:
-            self._swatch.setPixmap(category_swatch(theme, self._category, self.devicePixelRatioF()))
 
 
 class NsightInspector(QWidget):
@@ -93,7 +42,7 @@ class NsightInspector(QWidget):
     def __init__(self, theme: ThemeController, *, has_roofline: bool) -> None:
         """Args: ``has_roofline``: whether there is a page to show a kernel on."""
         super().__init__()
-        self.head = NsightHead(theme)
+        self.head = InspectorHead(theme, "Kernel")
         self.head.copy_asked.connect(self.copy)
         self._nothing = plain_label("No kernel is chosen.", wrap=True)
         set_kind(self._nothing, kind="secondary")
@@ -110,12 +59,12 @@ class NsightInspector(QWidget):
         self._note = Paragraph(CLOCK_NOTE)
         set_kind(self._note, kind="caption")
         self._sections = {
-            "nothing": _Section(theme, "", self._nothing),
-            "verdict": _Section(theme, "", self.verdict),
-            "do": _Section(theme, "What to do", self.verdict.remedies),
-            "roofline": _Section(theme, "", _left(self.roofline)),
-            "launch": _Section(theme, "Launch", self.name, self.launch),
-            "report": _Section(theme, "Report", self.report, self._note),
+            "nothing": InspectorSection(theme, "", self._nothing),
+            "verdict": InspectorSection(theme, "", self.verdict),
+            "do": InspectorSection(theme, "What to do", self.verdict.remedies),
+            "roofline": InspectorSection(theme, "", _left(self.roofline)),
+            "launch": InspectorSection(theme, "Launch", self.name, self.launch),
+            "report": InspectorSection(theme, "Report", self.report, self._note),
         }
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -143,7 +92,7 @@ class NsightInspector(QWidget):
         report, kernels = document.report, document.kernels
         assert report is not None
         assert kernels is not None
-        self.head.show_words(place, kernels.categories[row])
+        self.head.show_words(place, category=kernels.categories[row])
         self.name.set_text(report.strings[int(report.launches.name_id[row])] or "(no name)")
         self.launch.set_pairs(launch_pairs(report, row))
         self.report.set_pairs(report_pairs(report, row, document.clocks))
@@ -169,7 +118,7 @@ class NsightInspector(QWidget):
 
     def copy(self) -> None:
         """Copies everything that is shown."""
-        lines = [self.head.text, self.name.toPlainText()]
+        lines = [self.head.text, self.name.text]
         if not self._sections["verdict"].isHidden():
             lines += self.verdict.lines
         if not self._sections["do"].isHidden():
@@ -177,33 +126,6 @@ class NsightInspector(QWidget):
         for values in (self.launch, self.report):
             lines += [f"{key}\t{value}" for key, value in values.pairs]
         QGuiApplication.clipboard().setText("\n".join(lines))
-
-
-class _Section(QWidget):
-    """A part of the inspector with a line below it."""
-
-    def __init__(self, theme: ThemeController, title: str, *contents: QWidget) -> None:
-        super().__init__()
-        self._theme = theme
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(12, 9, 12, 11)
-        layout.setSpacing(6)
-        heading = plain_label(title)
-        set_kind(heading, kind="heading")
-        heading.setVisible(bool(title))
-        layout.addWidget(heading)
-        for content in contents:
-            layout.addWidget(content)
-        theme.changed.connect(self._redraw)
-
-    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
-        """Draws the line."""
-        painter = QPainter(self)
-        painter.fillRect(0, self.height() - 1, self.width(), 1, self._theme.theme.color("border"))
-        painter.end()
-
-    def _redraw(self, _theme: Theme) -> None:
-        self.update()
 
 
 def _left(button: QPushButton) -> QWidget:

@@ -22,11 +22,11 @@ from core.units import (
 )
 from gui.plain_text import Paragraph, plain_label, visible_text
 from gui.theme import set_kind
+from gui.widgets.inspector_head import InspectorHead
 from gui.widgets.inspector_section import InspectorSection
 from gui.widgets.key_values import KeyValues
-from gui.widgets.nsight_inspector import NsightHead
-from gui.widgets.trace_inspector import WrappedText
 from gui.widgets.verdict_view import VerdictView
+from gui.widgets.wrapped_text import WrappedText
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPaintEvent
@@ -56,7 +56,7 @@ class RooflineInspector(QWidget):
 
     def __init__(self, theme: ThemeController) -> None:
         super().__init__()
-        self.head = NsightHead(theme)
+        self.head = InspectorHead(theme, "Kernel")
         self.head.copy_asked.connect(self.copy)
         self._theme = theme
         self._nothing = plain_label("Select a point or a row.", wrap=True)
@@ -117,7 +117,7 @@ class RooflineInspector(QWidget):
         origin = PointOrigin(int(points.origin[row])).name.lower()
         calls = int(points.calls[row])
         counted = f"{format_count(calls)} {'call' if calls == 1 else 'calls'}"
-        self.head.show_words(f"Kernel  {origin}, {counted}", category)
+        self.head.show_words("Kernel", f"{origin}, {counted}", category)
         self.name.set_text(points.strings[int(points.name_id[row])] or "(no name)")
         self.facts.set_pairs(place_pairs(board, row))
         self.open.setText("Show in trace" if page == "trace" else "Open in Nsight")
@@ -135,7 +135,7 @@ class RooflineInspector(QWidget):
         """Copies everything that is shown."""
         lines = [self.head.text]
         if not self._sections["name"].isHidden():
-            lines.append(self.name.toPlainText())
+            lines.append(self.name.text)
         if not self._sections["verdict"].isHidden():
             lines += self.verdict.lines
         if not self._sections["do"].isHidden():

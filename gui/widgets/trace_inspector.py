@@ -4,24 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QGuiApplication, QPainter, QResizeEvent, QTextOption
-from PySide6.QtWidgets import (
-    QFrame,
-    QHBoxLayout,
-    QLabel,
-    QPlainTextEdit,
-    QPushButton,
-    QToolButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from core.files import printable
 from gui.plain_text import plain_label
 from gui.theme import set_kind
-from gui.widgets.category_swatch import category_swatch
-from gui.widgets.elided_label import ElidedLabel
+from gui.widgets.inspector_head import InspectorHead
+from gui.widgets.inspector_section import InspectorSection
 from gui.widgets.key_values import KeyValues
 from gui.widgets.trace_kernel import KernelSections
 from gui.widgets.trace_words import (
@@ -35,78 +26,23 @@ from gui.widgets.trace_words import (
     step_pairs,
     this_pairs,
 )
+from gui.widgets.wrapped_text import LONGEST_TEXT, WrappedText
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from PySide6.QtGui import QPaintEvent
-
     from core.analyses.slice_facts import SliceFacts
     from core.roofline.verdict import Verdict
     from core.tables.trace import Trace
-    from gui.theme import Theme, ThemeController
+    from gui.theme import ThemeController
     from gui.traces.answers import Overview, PartFigures
     from gui.traces.document import EventArguments
     from gui.traces.kernel_extras import MeasuredCall
     from gui.widgets.step_words import ShownStep
 
-LONGEST_NAME: Final = 4_096
 MOST_ARGUMENTS: Final = 60
 NAME_LINES: Final = 8
 STACK_LINES: Final = 24
-
-
-class TraceInspectorHead(QWidget):
-    """Names the selection in the dock's head.
-
-    Signals:
-        copy_asked: Everything shown should be copied.
-    """
-
-    copy_asked = Signal()
-
-    def __init__(self, theme: ThemeController) -> None:
-        super().__init__()
-        self._theme = theme
-        self._category = ""
-        self._swatch = QLabel()
-        self._name = plain_label("Trace")
-        set_kind(self._name, kind="section")
-        self._detail = ElidedLabel()
-        set_kind(self._detail, kind="secondary")
-        self.copy = QToolButton()
-        self.copy.setToolTip("Copy all of this")
-        self.copy.setAccessibleName("Copy all of this")
-        self.copy.setIconSize(QSize(16, 16))
-        self.copy.clicked.connect(self.copy_asked)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(8)
-        row.addWidget(self._swatch)
-        row.addWidget(self._name)
-        row.addWidget(self._detail)
-        row.addStretch(1)
-        row.addWidget(self.copy)
-        theme.changed.connect(self._draw)
-        self._draw(theme.theme)
-
-    @property
-    def text(self) -> str:
-        """Name and place of the selection."""
-        return f"{self._name.text()} {self._detail.full_text}".strip()
-
-    def show_words(self, name: str, detail: str, category: str = "") -> None:
-        """Names something; ``category`` gives it a swatch."""
-        self._category = category
-        self._name.setText(name)
-        self._detail.set_full_text(detail)
-        self._swatch.setVisible(bool(category))
-        self._draw(self._theme.theme)
-
-    def _draw(self, theme: Theme) -> None:
-        self.copy.setIcon(theme.icon("copy"))
-        if self._category:
-            self._swatch.setPixmap(category_swatch(theme, self._category, self.devicePixelRatioF()))
 
 
 class TraceInspector(QWidget):
@@ -128,7 +64,7 @@ class TraceInspector(QWidget):
         super().__init__()
         self._facts: SliceFacts | None = None
         self._shown_step: ShownStep | None = None
-        self.head = TraceInspectorHead(theme)
+        self.head = InspectorHead(theme, "Trace")
         self.head.copy_asked.connect(self._copy)
         self.name = WrappedText("Full name", NAME_LINES)
         self.stack = WrappedText("Python stack", STACK_LINES)
@@ -145,25 +81,27 @@ class TraceInspector(QWidget):
         self.kernel = KernelSections(theme)
         self.kernel.report_asked.connect(lambda: self.report_asked.emit(self.kernel.call))
         self._sections = {
-            "nothing": _Section(theme, "", self._nothing),
-            "name": _Section(theme, "", self.name),
-            "parts": _Section(
+            "nothing": InspectorSection(theme, "", self._nothing),
+            "name": InspectorSection(theme, "", self.name),
+            "parts": InspectorSection(
                 theme,
                 "Where its time went",
                 self.pairs["parts"],
                 _line(_button("Select this step", self.step_asked.emit)),
             ),
-            "this": _Section(theme, "This one", self.pairs["this"]),
-            "collective": _Section(theme, "Collective", self.pairs["collective"]),
-            "caller": _Section(theme, "Called by", self.pairs["caller"], _line(self._op, self._launch)),
-            "same": _Section(theme, "Same name elsewhere", self.pairs["same"], _line(self._same)),
-            "step": _Section(theme, "In its step", self.pairs["step"], _line(self._step)),
-            "stack": _Section(theme, "Python stack", self.stack),
-            "arguments": _Section(
+            "this": InspectorSection(theme, "This one", self.pairs["this"]),
+            "collective": InspectorSection(theme, "Collective", self.pairs["collective"]),
+            "caller": InspectorSection(
+                theme, "Called by", self.pairs["caller"], _line(self._op, self._launch)
+            ),
+            "same": InspectorSection(theme, "Same name elsewhere", self.pairs["same"], _line(self._same)),
+            "step": InspectorSection(theme, "In its step", self.pairs["step"], _line(self._step)),
+            "stack": InspectorSection(theme, "Python stack", self.stack),
+            "arguments": InspectorSection(
                 theme, "All arguments in the file", self.pairs["arguments"], self._arguments_note
             ),
-            "figures": _Section(theme, "Whole trace", self.pairs["figures"]),
-            "file": _Section(theme, "File", self.pairs["file"]),
+            "figures": InspectorSection(theme, "Whole trace", self.pairs["figures"]),
+            "file": InspectorSection(theme, "File", self.pairs["file"]),
         }
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -193,7 +131,7 @@ class TraceInspector(QWidget):
     def show_nothing(self) -> None:
         """No trace is open."""
         self._facts = self._shown_step = None
-        self.head.show_words("Trace", "")
+        self.head.show_words("Trace")
         self._nothing.setText("No trace is open.")
         self._show("nothing")
 
@@ -259,7 +197,7 @@ class TraceInspector(QWidget):
             return
         shown = arguments.pairs[:MOST_ARGUMENTS]
         self.pairs["arguments"].set_pairs(
-            [(printable(key), printable(value[:LONGEST_NAME]), "") for key, value in shown]
+            [(printable(key), printable(value[:LONGEST_TEXT]), "") for key, value in shown]
         )
         more = len(arguments.pairs) - len(shown)
         words = arguments.problem or ("" if arguments.pairs else "The event has none.")
@@ -290,70 +228,6 @@ class TraceInspector(QWidget):
         if self._facts is not None:
             lines += self._facts.caller.stack
         QGuiApplication.clipboard().setText("\n".join(lines))
-
-
-class WrappedText(QPlainTextEdit):
-    """Text to read and copy that breaks anywhere, as high as its lines up to a number; then it scrolls."""
-
-    def __init__(self, name: str, most_lines: int) -> None:
-        super().__init__()
-        self._most_lines = most_lines
-        self.setAccessibleName(name)
-        self.setReadOnly(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setTabChangesFocus(True)
-        self.document().setDocumentMargin(0)
-        set_kind(self, kind="name")
-
-    def set_text(self, text: str) -> None:
-        """Replaces the text; controls show as escapes, line ends stay."""
-        self.setPlainText("\n".join(printable(line) for line in text[:LONGEST_NAME].split("\n")))
-        self._fit()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
-        """Breaks anew."""
-        super().resizeEvent(event)
-        self._fit()
-
-    def _fit(self) -> None:
-        # A plain text document measures its height in lines.
-        lines = min(max(1, round(self.document().size().height())), self._most_lines)
-        self.setFixedHeight(lines * self.fontMetrics().lineSpacing() + 6)
-
-
-class _Section(QWidget):
-    """A part of the inspector with a line below it."""
-
-    def __init__(self, theme: ThemeController, title: str, *contents: QWidget) -> None:
-        super().__init__()
-        self._theme = theme
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(12, 9, 12, 11)
-        layout.setSpacing(6)
-        self._heading = plain_label(title)
-        set_kind(self._heading, kind="heading")
-        self._heading.setVisible(bool(title))
-        layout.addWidget(self._heading)
-        for content in contents:
-            layout.addWidget(content)
-        theme.changed.connect(lambda _: self.update())
-
-    @property
-    def title(self) -> str:
-        """What its figures are of."""
-        return self._heading.text()
-
-    def set_title(self, title: str) -> None:
-        """Says what its figures are of."""
-        self._heading.setText(title)
-
-    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
-        """Draws the line."""
-        painter = QPainter(self)
-        painter.fillRect(0, self.height() - 1, self.width(), 1, self._theme.theme.color("border"))
-        painter.end()
 
 
 def _line(*buttons: QPushButton) -> QWidget:

@@ -112,7 +112,7 @@ def test_a_report_shows_kernels_tabs_and_facts(
     assert {"rules", "metrics", "session"} <= set(view.detail.keys)
     inspector = page_of(window).nsight_inspector
     assert inspector.head.text == "Kernel 1 of 2"
-    assert inspector.name.toPlainText() == "gemm(float *)"
+    assert inspector.name.text == "gemm(float *)"
     launch = dict(inspector.launch.pairs)
     assert launch["Duration"] == "25.79 µs"
     assert launch["Grid"] == "64 x 64 x 1".replace("x", "\N{MULTIPLICATION SIGN}")

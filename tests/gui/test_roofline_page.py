@@ -131,14 +131,14 @@ def test_point_row_and_inspector_select_together(
     QTest.mouseClick(page.view, Qt.MouseButton.LeftButton, pos=page.view.place_of(0).toPoint())
     assert page.selected_row == 0
     assert page.table.current_row() == 0
-    assert inspector.name.toPlainText() == "gemm_bf16"
+    assert inspector.name.text == "gemm_bf16"
     # SM and memory are at 50 % each in these tables.
     assert inspector.verdict.pill.text == "Latency-bound"
     assert dict((pair[0], pair[1]) for pair in inspector.facts.pairs)["Intensity, DRAM"] == "1,024 FLOP/B"
     assert inspector.bar.accessibleName() == "69.5\u00a0% of its roof"
     page.table.select_rows([1])
     assert page.view.selected == 1
-    assert inspector.name.toPlainText() == NORM.name
+    assert inspector.name.text == NORM.name
     # A kernel that is not plotted can be looked at all the same.
     page.table.select_rows([2])
     assert page.view.selected == -1
@@ -207,7 +207,7 @@ def test_a_kernel_of_another_device_is_shown_on_its_own_roofline(
 
     board = choose(qtbot, page, ask)
     assert board.ask.device == V100
-    assert page.roofline_inspector.name.toPlainText() == "gemm_on_v100"
+    assert page.roofline_inspector.name.text == "gemm_on_v100"
     assert page.selected_row == 0
 
 
@@ -427,7 +427,7 @@ def test_a_trace_gives_modelled_points(
     assert any(each is not None and each.kind is VerdictKind.MEMORY_BOUND for each in board.verdicts)
     page.table.select_rows([1])
     assert page.table.model.cell(1, 6).startswith("\N{LESS-THAN OR EQUAL TO} ")
-    name = page.roofline_inspector.name.toPlainText()
+    name = page.roofline_inspector.name.text
     page.roofline_inspector.open.click()
     assert window.page.NAME == "trace"
     view = window.page.view  # type: ignore[attr-defined]

@@ -19,6 +19,7 @@ from gui.widgets.empty_state import EmptyState
 from gui.widgets.key_values import KeyValues
 from gui.widgets.pill import Pill
 from gui.widgets.segmented import Segmented
+from gui.widgets.wrapped_text import WrappedText, breakable
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
@@ -160,3 +161,44 @@ def test_an_empty_state_shows_its_whole_text(qtbot: QtBot, theme: ThemeControlle
     assert text.height() >= text.heightForWidth(text.width())
     QTest.mouseClick(empty.findChildren(QPushButton)[0], Qt.MouseButton.LeftButton)
     assert pressed == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [
+        ("ampere_sgemm_128x128_tn", ["ampere_", "sgemm_", "128x128_", "tn"]),
+        ("void at::native::f<4, T>(int*)", ["void at::", "native::", "f<", "4, T>(", "int*)"]),
+        ("__half", ["__", "half"]),
+        ("f<<<a,b", ["f<<<", "a,", "b"]),
+        ("a/b/c.py", ["a/", "b/", "c.py"]),
+        ("tail_", ["tail_"]),
+        ("", [""]),
+    ],
+)
+def test_a_name_is_broken_between_its_parts(name: str, parts: list[str]) -> None:
+    assert breakable(name).split("\N{ZERO WIDTH SPACE}") == parts
+
+
+def test_lines_of_a_name_end_where_a_part_does(qtbot: QtBot, theme: ThemeController) -> None:
+    name = "sm80_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x32_stage4_warpsize2x2x1_tensor16x8x16"
+    text = WrappedText("Name", 8)
+    qtbot.addWidget(text)
+    text.set_text(name)
+    text.resize(250, 100)
+    text.show()
+    layout = text.document().firstBlock().layout()
+    shown = text.toPlainText()
+    lines = [layout.lineAt(number) for number in range(layout.lineCount())]
+    starts = [line.textStart() for line in lines]
+    assert len(lines) > 2
+    assert all(shown[start - 1] == "\N{ZERO WIDTH SPACE}" for start in starts[1:])
+
+
+def test_a_copied_name_is_the_name(qtbot: QtBot, theme: ThemeController) -> None:
+    names = "void at::native::elementwise_kernel<4, f>(int)\nhidden\u200bspace"
+    text = WrappedText("Name", 8)
+    qtbot.addWidget(text)
+    text.set_text(names)
+    text.selectAll()
+    text.copy()
+    assert QGuiApplication.clipboard().text() == names.replace("\u200b", "\\u200b") == text.text
