@@ -1,4 +1,4 @@
-"""Metrics sampled while a launch ran: a row each, on one axis of time."""
+"""Metrics sampled while a launch ran, in rows of one unit, on one axis of time."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _RIGHT = int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight)
 
 
 class TimelineChart(QWidget):
-    """Draws the rows; each has its own scale from 0 to its largest value, which stands at its end."""
+    """Draws the rows; each has its own scale from 0 to its largest value, at its end."""
 
     def __init__(self, theme: ThemeController, part: TimelinePart) -> None:
         super().__init__()
@@ -77,13 +77,12 @@ class TimelineChart(QWidget):
         painter.drawText(_PAD_PX, top, room, ROW_PX, _LEFT, label)
         painter.setPen(theme.color("text2"))
         note = "" if row.series else row.note or "n/a"
-        values = [each.values[np.isfinite(each.values)] for each in row.series]
-        largest = max((float(each.max()) for each in values if len(each)), default=0.0)
+        largest = row.largest
         if note:
             shown = metrics.elidedText(note, Qt.TextElideMode.ElideRight, int(right - left))
             painter.drawText(QRectF(left, top, right - left, ROW_PX), _LEFT, shown)
         else:
-            words = value_text(largest, row.series[0].unit)
+            words = value_text(largest, row.unit)
             words = metrics.elidedText(words, Qt.TextElideMode.ElideRight, _VALUE_PX - 18)
             painter.drawText(QRectF(right + 6, top, _VALUE_PX - 6 - _PAD_PX, ROW_PX), _RIGHT, words)
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)

@@ -198,11 +198,26 @@ class TimelineSeries:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimelineRow:
-    """Series that share a row; none if nothing was sampled, ``note`` says why."""
+    """Series of one unit that share a row and its scale; none if nothing was sampled, ``note`` says why."""
 
     label: str
     series: tuple[TimelineSeries, ...]
     note: str = ""
+
+    def __post_init__(self) -> None:
+        if len({series.unit for series in self.series}) > 1:
+            raise ValueError(f"{self.label}: series of several units share no scale")
+
+    @property
+    def unit(self) -> str:
+        """Unit of all series, "" of none."""
+        return self.series[0].unit if self.series else ""
+
+    @property
+    def largest(self) -> float:
+        """The largest value of all series, 0 where no sample holds one."""
+        known = (series.values[np.isfinite(series.values)] for series in self.series)
+        return max((float(values.max()) for values in known if len(values)), default=0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,8 @@
 
 Metrics are sampled in several replays of the launch, seconds apart. Each series
 is placed by the start of the replay that it was taken in, so that all of them
-are of the same launch for the reader.
+are of the same launch for the reader. A report puts percentages and counts into
+one row; here each unit has a row, so that a row has one scale.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def timeline_part(timeline: Timeline, launch: LaunchMetrics) -> TimelinePart:
             if found is not None:
                 series.append(found[0])
                 used += [found[1]] if found[1] is not None else []
-        rows.append(TimelineRow(label=label, series=tuple(series), note="" if series else NOT_COLLECTED))
+        rows += _rows(label, series)
     ends = [replay.end_ns - replay.start_ns for replay in used if replay.end_ns is not None]
     all_series = [series for row in rows for series in row.series if len(series.times_ns)]
     return TimelinePart(
@@ -57,6 +58,26 @@ def timeline_part(timeline: Timeline, launch: LaunchMetrics) -> TimelinePart:
         launch_end_ns=max(ends, default=None),
         note="" if all_series else NOT_COLLECTED,
     )
+
+
+def _rows(label: str, series: list[TimelineSeries]) -> list[TimelineRow]:
+    """Returns a row for each unit; where there are several, its words are those of its series too."""
+    if not series:
+        return [TimelineRow(label=label, series=(), note=NOT_COLLECTED)]
+    by_unit: dict[str, list[TimelineSeries]] = {}
+    for each in series:
+        by_unit.setdefault(each.unit, []).append(each)
+    return [
+        TimelineRow(
+            label=label if len(by_unit) == 1 else f"{label}: {_names(alike)}".removeprefix(": "),
+            series=tuple(alike),
+        )
+        for alike in by_unit.values()
+    ]
+
+
+def _names(series: list[TimelineSeries]) -> str:
+    return ", ".join(each.label or each.metric for each in series)
 
 
 def _series(

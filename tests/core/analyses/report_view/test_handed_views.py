@@ -160,15 +160,25 @@ def test_stalls_add_up_to_the_cycles_an_instruction_took() -> None:
 def test_samples_of_both_replays_lie_around_the_launch() -> None:
     report = read(H100)
     (part,) = [part for part in sections_of(H100)["PmSampling"].items if isinstance(part, TimelinePart)]
-    assert [row.label for row in part.rows] == ["Overview", "SM", "DRAM", "L1 Cache"]
+    assert [(row.label, row.unit) for row in part.rows] == [
+        ("Overview: Blocks Launched", "block"),
+        ("Overview: SM Active Cycles", "cycle"),
+        ("Overview: Executed Ipc Active", "inst/cycle"),
+        ("SM", "%"),
+        ("DRAM", "%"),
+        ("L1 Cache: Hit Rate", "%"),
+        ("L1 Cache: Wavefronts (Data)", ""),
+    ]
     duration_ns = int(report.launches.duration_ns[0])
     assert part.launch_end_ns == pytest.approx(duration_ns, rel=0.01)
-    for series in (series for row in part.rows[:2] for series in row.series):
+    for series in (series for row in part.rows[:4] for series in row.series):
         busy = series.times_ns[np.flatnonzero(series.values > 0)]
         if len(busy):
             assert -5_000 < busy[0] < busy[-1] < duration_ns + 5_000
-    hits = part.rows[3].series[0]
+    hits = part.rows[5].series[0]
     assert hits.metric == "pmsampling:l1tex__t_sector_hit_rate.pct"
+    assert part.rows[5].largest == pytest.approx(38.5293, abs=1e-4)
+    assert part.rows[6].largest == pytest.approx(1180.6579, abs=1e-4)
     assert np.flatnonzero((hits.values > 0) & (hits.times_ns > 0) & (hits.times_ns < duration_ns)).size > 100
 
 

@@ -17,6 +17,7 @@ from core.analyses.report_view.parts import (
     SourcePart,
     TablePart,
     TimelinePart,
+    TimelineRow,
 )
 from core.analyses.report_view.sections import has_values, section_views
 from core.analyses.report_view.words import cell_text
@@ -328,6 +329,21 @@ def test_without_the_start_of_the_launch_a_series_begins_at_its_first_sample(tmp
     (part,) = view(tmp_path, timeline("a"), samples={"a": {START: 1.0, START + 5: 1.0}}).items
     assert isinstance(part, TimelinePart)
     assert (part.rows[0].series[0].times_ns.tolist(), part.launch_end_ns) == ([0, 5], None)
+
+
+def test_series_of_several_units_have_rows_and_scales_of_their_own(tmp_path: Path) -> None:
+    names = ("l1__hit_rate.pct", "l1__wavefronts.avg", "l1__miss_rate.pct")
+    tops = dict(zip(names, (20.0, 600.0, 30.0), strict=True))
+    samples = {name: {START: 0.0, START + 5: top} for name, top in tops.items()}
+    (part,) = view(tmp_path, timeline(*names, "absent"), samples=samples).items
+    assert isinstance(part, TimelinePart)
+    assert [(row.label, row.unit, row.largest, len(row.series)) for row in part.rows] == [
+        ("Row: L1__HIT_RATE.PCT, L1__MISS_RATE.PCT", "%", 60.0, 2),
+        ("Row: L1__WAVEFRONTS.AVG", "", 1200.0, 1),
+    ]
+    series = tuple(series for row in part.rows for series in row.series)
+    with pytest.raises(ValueError, match="share no scale"):
+        TimelineRow(label="Row", series=series)
 
 
 def test_a_row_that_was_not_sampled_says_so(tmp_path: Path) -> None:
