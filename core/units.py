@@ -96,7 +96,7 @@ def format_file_bytes(value_bytes: int | None) -> str:
 
 
 def format_duration_ns(value_ns: float | None) -> str:
-    """A duration with four digits at most: "108.2 ms"; over 100 s "2 min 14 s"."""
+    """A duration with four digits at most: "108.2 ms", "812 ns", "0.1 ns"; over 100 s "2 min 14 s"."""
     if value_ns is None or math.isnan(value_ns):
         return NOT_MEASURED
     if math.isinf(value_ns):
@@ -106,9 +106,17 @@ def format_duration_ns(value_ns: float | None) -> str:
     for name, scale in DURATION_UNITS:
         if abs(float(f"{value_ns / scale:.4g}")) < 1_000 or name == "s":
             if name == "ns":
-                return f"{_fixed(value_ns, 0)} ns"
+                return f"{_whole_or_four_digits(value_ns)} ns"
             return f"{_four_digits(value_ns / scale)} {name}"
     raise AssertionError("the last unit takes every value")
+
+
+def _whole_or_four_digits(value: float) -> str:
+    """Whole numbers bare, others with what four digits tell: 812, 812.3, 0.1, 3e-5."""
+    if float(value).is_integer():
+        return _fixed(value, 0)
+    text = format_number(value, 4)
+    return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
 
 
 def _long_duration(seconds: float) -> str:

@@ -91,6 +91,8 @@ def test_metrics_are_described_by_their_names() -> None:
         (None, "ns", "n/a"),
         ("PolicySpread", "", "PolicySpread"),
         (526_336, "ns", "526.3 µs"),
+        (0.1, "ns", "0.1 ns"),
+        (812, "ns", "812 ns"),
         (81.25, "%", "81.2 %"),
         (0.25, "%", "0.25 %"),
         (0.0004, "%", "4e-4 %"),
