@@ -112,6 +112,7 @@ class RooflineContent:
         works, traffics: Ceilings; there may be none of either.
         name_of: Short name of a point.
         words_of: What the tooltip says of a point.
+        why_empty: Why there are no points, if there are none.
     """
 
     points: RooflinePoints
@@ -119,6 +120,7 @@ class RooflineContent:
     traffics: tuple[TrafficRoof, ...] = ()
     name_of: Callable[[int], str] = field(default=lambda _point: "")
     words_of: Callable[[int], SliceWords] = field(default=lambda _point: SliceWords(""))
+    why_empty: str = ""
 
     @property
     def main_traffic(self) -> TrafficRoof | None:

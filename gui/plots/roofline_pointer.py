@@ -34,6 +34,9 @@ class RooflineHost(PlotHost, Protocol):
     def show_changed_range(self) -> None:
         """The range was changed."""
 
+    def zoom_place(self) -> QPointF:
+        """Where to zoom if the pointer says nothing."""
+
     def open_at(self, at: QPointF) -> None:
         """A double click."""
 
@@ -50,9 +53,9 @@ class RooflinePointer(PlotPointer):
         super().__init__(host)
 
     def zoom_by(self, notches: int) -> None:
-        """Zooms at the pointer, else at the middle; out with a negative number."""
+        """Zooms at the pointer, else at what there is to see; out with a negative number."""
         plot = self._host.current_geometry().plot
-        at = self._at if self._at is not None and plot.contains(self._at) else plot.center()
+        at = self._at if self._at is not None and plot.contains(self._at) else self._host.zoom_place()
         self._gestures += 1
         self._zoom(at, ZOOM_PER_NOTCH**notches, ZOOM_PER_NOTCH**notches, ("key", self._gestures))
 

@@ -33,6 +33,7 @@ _TICK_PX: Final = 4
 _SELECTED_RING_PX: Final = 2.0
 _RING_GAP_PX: Final = 3.0
 _TITLE_OFF_PX: Final = 46
+_NOTICE_PX: Final = 8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,6 +46,7 @@ class Over:
         shown: (n,) bool, points that a filter lets through; None for all.
         hidden_categories: Categories that are switched off in the legend.
         focus: Whether the focus is to be seen.
+        notice: What stands in the middle because no point can be seen; "".
     """
 
     selected: int = -1
@@ -52,6 +54,7 @@ class Over:
     shown: Bool | None = None
     hidden_categories: frozenset[int] = frozenset()
     focus: bool = False
+    notice: str = ""
 
 
 class RooflineScene:
@@ -122,6 +125,8 @@ class RooflineScene:
         if not legend.isEmpty():
             taken.append(box_of(legend))
             draw_legend(painter, theme, self._entries, legend, over.hidden_categories)
+        if over.notice:
+            taken.append(self._draw_notice(painter, geometry, over.notice))
         layout = WordLayout(content, geometry, placed, self._fonts, taken)
         words = layout.lay_out(lines, ridges, self._above, over.selected)
         self.labels = tuple(words.labels)
@@ -134,6 +139,19 @@ class RooflineScene:
             painter.setPen(QPen(theme.color("focus"), 2))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRect(QRectF(1, 1, geometry.width - 2, geometry.height - 2))
+
+    def _draw_notice(self, painter: QPainter, geometry: RooflineGeometry, notice: str) -> Box:
+        """Draws words in the middle of the plot, over grid and ceilings, and returns their room."""
+        room = geometry.plot.adjusted(_NOTICE_PX, _NOTICE_PX, -_NOTICE_PX, -_NOTICE_PX)
+        wrapped = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
+        words = self._fonts.bold.boundingRect(room, wrapped, notice)
+        ground = words.adjusted(-_NOTICE_PX, -_NOTICE_PX, _NOTICE_PX, _NOTICE_PX)
+        painter.fillRect(ground, self._theme.color("chart-bg"))
+        painter.setFont(self._bold)
+        painter.setPen(self._theme.color("text"))
+        painter.drawText(room, wrapped, notice)
+        painter.setFont(self._font)
+        return box_of(ground)
 
     # --- axes
 

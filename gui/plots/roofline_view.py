@@ -18,6 +18,7 @@ from gui.plots.plot_surface import PlotSurface
 from gui.plots.roofline_content import NOTHING
 from gui.plots.roofline_geometry import RooflineGeometry
 from gui.plots.roofline_legend import entry_at
+from gui.plots.roofline_notice import middle_point, notice_of
 from gui.plots.roofline_pointer import RooflinePointer
 from gui.plots.roofline_range import RangeState, fitting_range
 from gui.plots.roofline_scene import Over, RooflineScene
@@ -144,6 +145,12 @@ class RooflineView(PlotSurface):
         """The words that were drawn last beside lines and points."""
         return self._scene.labels
 
+    @property
+    def notice(self) -> str:
+        """Why no point can be seen, and the way back; "" where one can."""
+        plot = self.current_geometry().plot
+        return notice_of(self._content, self._filter, self._hidden, self._placed(), plot)
+
     def reset_view(self) -> None:
         """Shows everything; it can be undone."""
         self._state.reset()
@@ -183,6 +190,15 @@ class RooflineView(PlotSurface):
     def current_geometry(self) -> RooflineGeometry:
         """Where everything is now."""
         return RooflineGeometry(self.width(), self.height(), self.devicePixelRatioF(), self._state.range)
+
+    def zoom_place(self) -> QPointF:
+        """The selected point, else the middle one of those in sight, else the middle of the plot."""
+        plot, placed = self.current_geometry().plot, self._placed()
+        chosen = self._selected
+        if chosen >= 0 and self._shown()[chosen] and plot.contains(self.place_of(chosen)):
+            return self.place_of(chosen)
+        middle = middle_point(placed, plot)
+        return plot.center() if middle < 0 else QPointF(placed.x[middle], placed.y[middle])
 
     def show_changed_range(self) -> None:
         """Paints the new range and tells of it."""
@@ -266,7 +282,7 @@ class RooflineView(PlotSurface):
         engine = painter.paintEngine()
         vectors = engine is not None and engine.type() == QPaintEngine.Type.SVG
         focus = self._focus_shown and self.hasFocus()
-        over = Over(self._selected, self._hovered, self._shown(), self._hidden, focus)
+        over = Over(self._selected, self._hovered, self._shown(), self._hidden, focus, self.notice)
         self._scene.draw(painter, self.current_geometry(), self._placed(), over, vectors=vectors)
         painter.end()
 

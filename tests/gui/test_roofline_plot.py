@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ from gui.plots.roofline_content import (
 from gui.plots.roofline_geometry import RooflineGeometry
 from gui.plots.roofline_labels import Box
 from gui.plots.roofline_marks import SMOOTH_POINTS
+from gui.plots.roofline_notice import ALL_FILTERED, ALL_SWITCHED_OFF, BOTH_HIDE, OUT_OF_VIEW
 from gui.plots.roofline_range import PlotRange, RangeState, fitting_range
 from gui.plots.roofline_roofs import ridge_lines, roof_lines
 from gui.plots.roofline_stamps import DENSE_POINTS
@@ -331,6 +333,47 @@ def test_keys_zoom_move_reset_and_undo(view: RooflineView) -> None:
     assert view.visible_range == whole
     press(view, Qt.Key.Key_S)
     assert view.visible_range.width == pytest.approx(whole.width / 0.8)
+
+
+def test_keys_zoom_where_points_are_if_the_pointer_is_elsewhere(view: RooflineView) -> None:
+    for selected, middle in ((-1, 0), (1, 1)):
+        view.reset_view()
+        view.select(selected)
+        before = view.place_of(middle)
+        for _ in range(12):
+            press(view, Qt.Key.Key_W)
+            assert view.notice == ""
+        after = view.place_of(middle)
+        assert (after.x(), after.y()) == pytest.approx((before.x(), before.y()))
+
+
+def test_a_view_without_points_says_the_way_back(view: RooflineView) -> None:
+    for _ in range(12):
+        view.zoom_by_key(1)
+    assert view.notice == ""
+    for _ in range(12):
+        view.pan_by_key(1)
+    assert view.notice == OUT_OF_VIEW
+    empty = view.grab().toImage()
+    press(view, Qt.Key.Key_Home)
+    assert view.notice == ""
+    assert view.undo_view()
+    assert view.grab().toImage() == empty
+
+
+def test_who_hides_all_points_is_named(view: RooflineView) -> None:
+    view.toggle_category(GEMM)
+    assert view.notice == ""
+    view.set_filter(np.array([True, False]))
+    assert view.notice == BOTH_HIDE
+    view.toggle_category(NORMALISATION)
+    view.set_filter(None)
+    assert view.notice == ALL_SWITCHED_OFF
+    view.set_filter(np.array([False, False]))
+    assert view.notice == ALL_FILTERED
+    view.set_content(replace(NOTHING, why_empty="of a reason"))
+    assert view.notice == "of a reason"
+    assert not view.grab().isNull()
 
 
 def test_a_click_selects_and_a_click_beside_clears(qtbot: QtBot, view: RooflineView) -> None:
