@@ -96,11 +96,11 @@ def _message_columns(found: Sequence[_Row]) -> tuple[Column, ...]:
 
 
 def _said(index: ReportIndex, launch: int) -> Iterator[_Row]:
-    """Yields the messages of a launch; a rule that only estimates a speedup is one too."""
+    """Yields the messages of a launch; a rule that says something without any is one too."""
     for rule in index.report.rules[launch]:
         for message in rule.messages:
             yield _Row(launch, rule, message)
-        if not rule.messages and rule.speedup_pct is not None:
+        if not rule.messages and rule.has_said:
             yield _Row(launch, rule, None)
 
 

@@ -54,10 +54,11 @@ class FocusMetric:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleTable:
-    """A table of a rule: the source lines with most of these metrics, or their values."""
+    """A table of a rule: values of metrics, or with ``per_source`` the code with most of them."""
 
     label: str
     metrics: tuple[str, ...]
+    per_source: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +74,7 @@ class SourceMarker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """What one rule of the tool said of one launch; it said nothing if ``messages`` is empty.
+    """What one rule of the tool said of one launch.
 
     Attributes:
         identifier, name: Of the rule.
@@ -95,3 +96,10 @@ class Rule:
     focus: tuple[FocusMetric, ...] = ()
     tables: tuple[RuleTable, ...] = ()
     markers: tuple[SourceMarker, ...] = ()
+
+    @property
+    def has_said(self) -> bool:
+        """Whether it has anything to show: a rule that found nothing stands in a report too."""
+        if self.speedup_pct is not None:
+            return True
+        return bool(self.messages or self.tables or self.markers or self.focus)

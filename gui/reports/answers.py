@@ -212,7 +212,7 @@ def view_of(report: Report, row: int, check: Callable[[], None]) -> LaunchView:
     return LaunchView(
         light=speed_of_light(report, row, instances),
         sections=section_views(report, row, instances),
-        rules=rule_views(report, row),
+        rules=rule_views(report, row, instances),
         occupancy=occupancy_view(report, row, instances),
         stalls=stall_view(report, row, instances),
         session=session_view(report),

@@ -13,7 +13,7 @@ from core.units import format_pct
 from gui.plain_text import LINE_HEIGHT_PCT, plain_label, visible_text
 from gui.theme import set_kind
 from gui.widgets.nsight_grid import GridCell, GridColumn, GridTable, WideArea
-from gui.widgets.nsight_parts import PAD_PX, grid_cell
+from gui.widgets.nsight_parts import PAD_PX, grid_cell, part_widget
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +53,7 @@ class RuleRow(QWidget):
         Args:
             rule: What it says.
             tools: For its metrics.
-            is_whole: Whether all messages and the metrics are shown, else the first message alone.
+            is_whole: Whether all messages, metrics and tables are shown, else the first message alone.
         """
         super().__init__()
         self.rule = rule
@@ -78,9 +78,11 @@ class RuleRow(QWidget):
         for place, message in enumerate(messages):
             grid.addWidget(self._text(message, rule.title if place == 0 else ""), 1 + place, 1)
         if is_whole:
-            extra = self._extra()
-            if extra is not None:
-                grid.addWidget(extra, 2 + len(messages), 1, 1, 2)
+            focus = self._focus()
+            if focus is not None:
+                grid.addWidget(focus, 2 + len(messages), 1, 1, 2)
+            for place, table in enumerate(rule.tables):
+                grid.addWidget(part_widget(table, tools), 3 + len(messages) + place, 1, 1, 2)
         gain = "" if rule.speedup_pct is None else f", estimated speedup {format_pct(rule.speedup_pct)}"
         self.setAccessibleName(f"{word}: {rule.title}{gain}")
         tools.theme.changed.connect(self._draw)
@@ -128,7 +130,7 @@ class RuleRow(QWidget):
         label.linkActivated.connect(self._follow)
         return label
 
-    def _extra(self) -> QWidget | None:
+    def _focus(self) -> QWidget | None:
         focus = self.rule.focus
         if not focus:
             return None

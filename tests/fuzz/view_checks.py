@@ -58,9 +58,12 @@ def check_launch(report: Report, row: int) -> None:
     light = speed_of_light(report, row, instances)
     require(len(light.bars) == 5, "speed of light has its bars")
     check_cells(each.cell for breakdown in (light.compute, light.memory) for each in breakdown.rows)
-    for rule in rule_views(report, row):
+    for rule in rule_views(report, row, instances):
         check_cells(each.cell.cell for each in rule.focus)
-        require(bool(rule.messages), "a rule that says nothing")
+        for table in rule.tables:
+            check_part(table)
+        has_said = rule.messages or rule.tables or rule.focus or rule.speedup_pct is not None
+        require(bool(has_said), "a rule that says nothing")
     for part in occupancy_view(report, row, instances).curves:
         check_part(part)
     require(all(bar.share_pct >= 0 for bar in stall_view(report, row, instances).bars), "shares of stalls")

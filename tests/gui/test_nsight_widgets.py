@@ -396,6 +396,14 @@ def test_a_link_of_a_rule_leads_to_its_section(qtbot: QtBot, tools: PartTools) -
     assert address.args == ["14a9"]
 
 
+def test_a_rule_shows_its_tables_where_it_is_shown_whole(qtbot: QtBot, tools: PartTools) -> None:
+    tabled = rule(messages=(), tables=(TABLE,))
+    for is_whole in (True, False):
+        row = RuleRow(tabled, tools, is_whole=is_whole)
+        qtbot.addWidget(row)
+        assert len(row.findChildren(PartFrame)) == is_whole
+
+
 def section(**more: object) -> SectionView:
     facts: dict[str, object] = {
         "identifier": "Memory",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from core.analyses.report_view.parts import LabelledCell, LinePart
+    from core.analyses.report_view.parts import LabelledCell, LinePart, TablePart
     from core.tables.ncu import MetricValue
 
 Severity = Literal["error", "warning", "optimization", "info", "note"]
@@ -85,12 +85,13 @@ class RuleView:
     Attributes:
         identifier: Of the rule.
         title: Of its first message that has one, else its name.
-        severity: The gravest of its messages.
+        severity: The gravest of its messages, "info" without any.
         section, section_title: Where it belongs; "" if that is not known.
-        messages: At least one.
+        messages: In the order of the file; none of a rule that only adds a table or an estimate.
         speedup_pct: Estimated gain, None if it gives none.
         speedup_scope: "global" is of the launch, "local" of this aspect only; None.
         focus: Metrics it points at.
+        tables: What it lists: instructions, metrics, and last its remarks on the code.
     """
 
     identifier: str
@@ -102,6 +103,7 @@ class RuleView:
     speedup_pct: float | None
     speedup_scope: Literal["local", "global"] | None
     focus: tuple[FocusView, ...] = ()
+    tables: tuple[TablePart, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

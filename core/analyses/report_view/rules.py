@@ -5,25 +5,35 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from core.analyses.report_view.facts import FocusView, RuleText, RuleView, TextRun
+from core.analyses.report_view.launch import LaunchMetrics
 from core.analyses.report_view.metric_words import describe, label_parts
 from core.analyses.report_view.parts import Cell, LabelledCell
+from core.analyses.report_view.rule_tables import rule_tables
 from core.tables.ncu_units import unit_of
 
 if TYPE_CHECKING:
     from core.analyses.report_view.facts import Severity
+    from core.analyses.report_view.launch import InstanceReader
     from core.tables.ncu import Report
     from core.tables.ncu_rules import FocusMetric, Rule, RuleMessage
 
 _GRAVEST: Final[tuple[Severity, ...]] = ("error", "warning", "optimization", "info", "note")
 
 
-def rule_views(report: Report, launch_row: int) -> tuple[RuleView, ...]:
-    """Returns the rules that said something; those without an estimate follow by severity, as in the file."""
+def rule_views(report: Report, launch_row: int, read_instances: InstanceReader) -> tuple[RuleView, ...]:
+    """Returns the rules that said something; those without an estimate follow by severity, as in the file.
+
+    Args:
+        report: The report.
+        launch_row: Row of its launches.
+        read_instances: Asked only for metrics that a rule tables by instruction.
+    """
     titles = {
         report.sections[row].identifier: report.sections[row].title
         for row in report.launch_sections[launch_row]
     }
-    views = [_view(rule, titles, report) for rule in report.rules[launch_row] if rule.messages]
+    launch = LaunchMetrics(report, launch_row, read_instances)
+    views = [_view(rule, titles, launch) for rule in report.rules[launch_row] if rule.has_said]
     return tuple(sorted(views, key=_order))
 
 
@@ -32,7 +42,7 @@ def _order(view: RuleView) -> tuple[bool, float, int]:
     return speedup is None, 0.0 if speedup is None else -speedup, _GRAVEST.index(view.severity)
 
 
-def _view(rule: Rule, titles: dict[str, str], report: Report) -> RuleView:
+def _view(rule: Rule, titles: dict[str, str], launch: LaunchMetrics) -> RuleView:
     messages = tuple(
         RuleText(severity=message.kind, title=message.title, runs=text_runs(message))
         for message in rule.messages
@@ -40,13 +50,14 @@ def _view(rule: Rule, titles: dict[str, str], report: Report) -> RuleView:
     return RuleView(
         identifier=rule.identifier,
         title=next((message.title for message in messages if message.title), rule.name),
-        severity=min((message.severity for message in messages), key=_GRAVEST.index),
+        severity=min((message.severity for message in messages), key=_GRAVEST.index, default="info"),
         section=rule.section,
         section_title=titles.get(rule.section, ""),
         messages=messages,
         speedup_pct=rule.speedup_pct,
         speedup_scope=rule.speedup_scope,
-        focus=tuple(_focus(each, report) for each in rule.focus),
+        focus=tuple(_focus(each, launch.report) for each in rule.focus),
+        tables=rule_tables(rule, launch),
     )
 
 

@@ -97,12 +97,16 @@ def _focus(focus: Any) -> FocusMetric:
 
 
 def _tables(items: Any) -> list[RuleTable]:
-    stored = [
-        getattr(item, field) for item in items for field in ("table", "source_table") if item.HasField(field)
-    ]
     return [
-        RuleTable(label=text_of(each.label), metrics=tuple(text_of(metric.name) for metric in each.metrics))
-        for each in stored
+        RuleTable(
+            label=text_of(stored.label),
+            metrics=tuple(dict.fromkeys(text_of(metric.name) for metric in stored.metrics)),
+            per_source=field == "source_table",
+        )
+        for item in items
+        for field in ("table", "source_table")
+        if item.HasField(field)
+        for stored in (getattr(item, field),)
     ]
 
 

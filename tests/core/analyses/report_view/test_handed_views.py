@@ -63,9 +63,20 @@ def test_speed_of_light_and_rules_are_as_known(name: str) -> None:
             else:
                 assert bar.pct == pytest.approx(float(known[column]), rel=0.002, abs=1e-9)
         said = [rule for rule in report.rules[row] if rule.messages]
-        assert len(rule_views(report, row)) == len(said)
-        speedups = [view.speedup_pct for view in rule_views(report, row) if view.speedup_pct is not None]
+        views = rule_views(report, row, LaunchInstances(report, row))
+        assert len(views) == len(said)
+        speedups = [view.speedup_pct for view in views if view.speedup_pct is not None]
         assert speedups == sorted(speedups, reverse=True)
+
+
+def test_rules_table_the_instructions_they_speak_of() -> None:
+    report = read("ncu2023.2_rtx-3080_2k.ncu-rep")
+    views = {view.identifier: view for view in rule_views(report, 0, LaunchInstances(report, 0))}
+    table, remarks = views["UncoalescedGlobalAccess"].tables
+    # 64 instructions of 14,336 sectors are the 917,504 of the launch.
+    assert (table.label, table.note) == ("L2 Theoretical Sectors Global Excessive", "54 more instructions.")
+    assert {row[1].value for row in table.rows if row[1] is not None} == {917_504 / 64}
+    assert [row[0].value for row in remarks.rows if row[0] is not None] == ["0x7fb34fa5bff0 and 64 more"]
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -88,7 +88,8 @@ def test_rules_come_by_speedup_then_by_severity(tmp_path: Path) -> None:
         rule_of("Info", 1),
         message({1: "Silent", 4: "Made"}),
     ]
-    views = rule_views(read(tmp_path, Launch(rules=rules, sections=[section_of()])), 0)
+    report = read(tmp_path, Launch(rules=rules, sections=[section_of()]))
+    views = rule_views(report, 0, LaunchInstances(report, 0))
     assert [(view.title, view.severity, view.speedup_pct) for view in views] == [
         ("Large", "optimization", 50.0),
         ("Small", "optimization", 5.0),
@@ -101,7 +102,8 @@ def test_rules_come_by_speedup_then_by_severity(tmp_path: Path) -> None:
 
 
 def test_a_rule_keeps_its_links_scope_and_metrics(tmp_path: Path) -> None:
-    (view,) = rule_views(full(tmp_path), 0)
+    report = full(tmp_path)
+    (view,) = rule_views(report, 0, LaunchInstances(report, 0))
     assert (view.identifier, view.title, view.speedup_pct, view.speedup_scope) == (
         "Latency",
         "Latency",
