@@ -87,7 +87,7 @@ def _list_actions(shown: _Shown) -> list[ActionSpec]:
         ActionSpec(
             id="nsight.filter",
             text="Filter kernels",
-            run=shown.on_view(lambda view: view.bar.focus_filter()),
+            run=shown.on_view(lambda view: view.bar.field.enter()),
             icon="funnel",
             shortcut="/",
             menu=_MENU,

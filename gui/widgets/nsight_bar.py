@@ -5,15 +5,16 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
-from PySide6.QtGui import QGuiApplication, QKeyEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QMenu, QPushButton, QToolButton, QWidget
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QMenu, QPushButton, QToolButton, QWidget
 
 from core.units import format_count
 from gui.plain_text import control_text, plain_label, tip_text, visible_text
 from gui.reports.kernel_list import FILTERS, SORTS
 from gui.theme import set_kind
 from gui.widgets.elided_label import ElidedLabel
+from gui.widgets.filter_field import FilterField
 from gui.widgets.segmented import Segmented
 from gui.widgets.trace_words import notes_words
 
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 BAR_PX: Final = 36
 STRIP_PX: Final = 30
-FIELD_PX: Final = 220
 BASELINE_PX: Final = 250
 _LONGEST_NOTE: Final = 160
 
@@ -36,14 +36,10 @@ class NsightBar(QWidget):
     """Filter, form and baseline.
 
     Signals:
-        filter_changed: The words.
-        left: The field was left for the list.
         form_chosen: 0 is the list with details, 1 the full table.
         add_asked: The shown kernel should be a baseline.
     """
 
-    filter_changed = Signal(str)
-    left = Signal()
     form_chosen = Signal(int)
     add_asked = Signal()
 
@@ -53,18 +49,7 @@ class NsightBar(QWidget):
         set_kind(self, kind="page-bar")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setFixedHeight(BAR_PX)
-        self.field = QLineEdit()
-        self.field.setPlaceholderText("Filter kernels")
-        self.field.setAccessibleName("Filter kernels")
-        self.field.setToolTip("Kernels whose name holds each of these words (/)")
-        self.field.setClearButtonEnabled(True)
-        self.field.setFixedWidth(FIELD_PX)
-        set_kind(self.field, size="small")
-        self.field.textChanged.connect(self.filter_changed)
-        self.field.installEventFilter(self)
-        self._funnel = self.field.addAction(
-            theme.theme.icon("funnel"), QLineEdit.ActionPosition.LeadingPosition
-        )
+        self.field = FilterField(theme, "Filter kernels", "Kernels whose name holds each of these words (/)")
         self.count = plain_label()
         set_kind(self.count, kind="caption")
         self.form = Segmented("Form", ("List", "Table"))
@@ -102,11 +87,6 @@ class NsightBar(QWidget):
         """Says how many of how many kernels are listed."""
         self.count.setText(f"{format_count(shown)} of {format_count(whole)}")
 
-    def focus_filter(self) -> None:
-        """Puts the cursor into the filter field."""
-        self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        self.field.selectAll()
-
     def _show_baselines(self) -> None:
         box = self.baseline
         box.clear()
@@ -123,23 +103,7 @@ class NsightBar(QWidget):
         )
         return next(places, 0)
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
-        """Escape empties the field and then goes to the list; Down and Enter go there at once."""
-        own = (Qt.Key.Key_Escape, Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Down)
-        if watched is self.field and isinstance(event, QKeyEvent) and event.key() in own:
-            if event.type() == QEvent.Type.ShortcutOverride:
-                event.accept()
-                return True
-            if event.type() == QEvent.Type.KeyPress:
-                if event.key() == Qt.Key.Key_Escape and self.field.text():
-                    self.field.clear()
-                else:
-                    self.left.emit()
-                return True
-        return super().eventFilter(watched, event)
-
     def _draw(self, theme: Theme) -> None:
-        self._funnel.setIcon(theme.icon("funnel"))
         self.export.setIcon(theme.icon("download-simple"))
 
 

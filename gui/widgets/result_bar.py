@@ -4,49 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
-from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QMenu, QToolButton, QWidget
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QWidget
 
 from core.units import format_count
 from gui.plain_text import plain_label
 from gui.theme import set_kind
+from gui.widgets.filter_field import FilterField
 
 if TYPE_CHECKING:
     from gui.theme import Theme, ThemeController
 
 BAR_PX = 36
-_FIELD_PX = 220
 _ICONS = ("copy", "export", "columns")
 
 
 class ResultBar(QWidget):
-    """Filters and acts on the table below it; a page may put it elsewhere.
-
-    Signals:
-        filter_changed: The text of the field.
-        left: The field was left for the rows.
-    """
-
-    filter_changed = Signal(str)
-    left = Signal()
+    """Filters and acts on the table below it; a page may put it elsewhere."""
 
     def __init__(self, theme: ThemeController) -> None:
         super().__init__()
         set_kind(self, kind="page-bar")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setFixedHeight(BAR_PX)
-        self.field = QLineEdit()
-        self.field.setPlaceholderText("Filter")
-        self.field.setToolTip("Show only rows that hold each of these words (/)")
-        self.field.setClearButtonEnabled(True)
-        self.field.setFixedWidth(_FIELD_PX)
-        set_kind(self.field, size="small")
-        self.field.textChanged.connect(self.filter_changed)
-        self.field.installEventFilter(self)
-        self._funnel = self.field.addAction(
-            theme.theme.icon("funnel"), QLineEdit.ActionPosition.LeadingPosition
-        )
+        self.field = FilterField(theme, "Filter", "Show only rows that hold each of these words (/)")
         self.count = plain_label()
         set_kind(self.count, kind="caption")
         self.copy = _tool("Copy the selected rows, or all (Ctrl+C)", "Copy rows")
@@ -78,23 +59,7 @@ class ResultBar(QWidget):
             button.setMenu(menu)
             button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802
-        """Escape empties the field and then goes to the rows; Down and Enter go there at once."""
-        own = (Qt.Key.Key_Escape, Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Down)
-        if watched is self.field and isinstance(event, QKeyEvent) and event.key() in own:
-            if event.type() == QEvent.Type.ShortcutOverride:
-                event.accept()
-                return True
-            if event.type() == QEvent.Type.KeyPress:
-                if event.key() == Qt.Key.Key_Escape and self.field.text():
-                    self.field.clear()
-                else:
-                    self.left.emit()
-                return True
-        return super().eventFilter(watched, event)
-
     def _draw(self, theme: Theme) -> None:
-        self._funnel.setIcon(theme.icon("funnel"))
         for button, icon in zip((self.copy, self.export, self.columns), _ICONS, strict=True):
             button.setIcon(theme.icon(icon))
 

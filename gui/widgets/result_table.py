@@ -133,8 +133,7 @@ class ResultTableWidget(QWidget):
 
     def focus_filter(self) -> None:
         """Puts the cursor into the filter field."""
-        self.bar.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        self.bar.field.selectAll()
+        self.bar.field.enter()
 
     def clear_filter(self) -> None:
         """Shows all rows."""
@@ -179,8 +178,8 @@ class ResultTableWidget(QWidget):
         self.view.filter_asked.connect(self.focus_filter)
         self.view.copy_asked.connect(lambda: self.copy_rows("tsv"))
         self.view.resized.connect(self.columns.fit_name)
-        self.bar.filter_changed.connect(self._filter)
-        self.bar.left.connect(self._go_to_rows)
+        self.bar.field.textChanged.connect(self._filter)
+        self.bar.field.left.connect(self._go_to_rows)
         self.bar.copy.clicked.connect(lambda: self.copy_rows("tsv"))
         self._columns_menu.aboutToShow.connect(self._fill_columns_menu)
         self.bar.set_menus(self._export_menu, self._columns_menu)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QMenu, QToolButton, QWidget
 
 from core.tables.selection import WHOLE, Selection
 from core.units import format_count, format_duration_ns, format_pct
@@ -54,7 +54,7 @@ class TraceBar(QWidget):
         set_kind(self, kind="page-bar")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setFixedHeight(BAR_PX)
-        self.field: QLineEdit = table_bar.field
+        self.field = table_bar.field
         self.field.setPlaceholderText("Filter by name")
         self.field.setToolTip("Rows and slices whose name holds each of these words (/)")
         self.field.setFixedWidth(FIELD_PX)
