@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from core.analyses.report_view.facts import (
         Comparison,
         FrameView,
+        LaunchPair,
         OccupancyView,
         RangeView,
         RuleView,
@@ -149,19 +150,48 @@ def judge(index: ReportIndex) -> ReportVerdicts:
     return index.verdicts
 
 
-def describe(report: Report, ask: LaunchAsk, check: Callable[[], None]) -> LaunchAnswer:
+class Partners:
+    """What launches of a report are held against in a baseline report, found once for each baseline."""
+
+    def __init__(self, report: Report) -> None:
+        self.report = report
+        self._found: tuple[Report, dict[int, LaunchPair]] | None = None
+
+    def partner(self, against: Baseline, row: int) -> tuple[int | None, str]:
+        """Returns the launch that a launch is held against, and why there is none."""
+        if against.row is not None:
+            return against.row, ""
+        pair = self._pairs(against.report).get(row)
+        if pair is None:
+            return None, ""
+        return pair.first_row, pair.reason.replace("The first report", "The baseline")
+
+    def _pairs(self, baseline: Report) -> dict[int, LaunchPair]:
+        from core.analyses.report_view.compare import compare_reports  # noqa: PLC0415
+
+        # Workers may ask at the same time: what one of them finds is as good as the other's.
+        found = self._found
+        if found is None or found[0] is not baseline:
+            pairs = compare_reports(baseline, self.report).pairs
+            found = baseline, {pair.second_row: pair for pair in pairs if pair.second_row is not None}
+            self._found = found
+        return found[1]
+
+
+def describe(partners: Partners, ask: LaunchAsk, check: Callable[[], None]) -> LaunchAnswer:
     """Makes all that is shown of a launch.
 
     Args:
-        report: Its report.
+        partners: Its report, with what a baseline report holds of it.
         ask: The launch and the baseline.
         check: What it raises ends the work.
     """
     from gui.reports.metric_table import metric_table  # noqa: PLC0415
 
+    report = partners.report
     view = view_of(report, ask.row, check)
     against = ask.baseline
-    before_row, lacks = (None, "") if against is None else _row_of(against, report, ask.row)
+    before_row, lacks = (None, "") if against is None else partners.partner(against, ask.row)
     if against is None or before_row is None:
         metrics = metric_table(report, ask.row, None)
         return LaunchAnswer(ask=ask, view=view, baseline=None, comparison=None, metrics=metrics, lacks=lacks)
@@ -176,19 +206,6 @@ def describe(report: Report, ask: LaunchAsk, check: Callable[[], None]) -> Launc
         comparison=comparison,
         metrics=metric_table(report, ask.row, comparison),
     )
-
-
-def _row_of(against: Baseline, report: Report, row: int) -> tuple[int | None, str]:
-    """Returns the launch that a launch is held against, and why there is none."""
-    from core.analyses.report_view.compare import compare_reports  # noqa: PLC0415
-
-    if against.row is not None:
-        return against.row, ""
-    pairs = compare_reports(against.report, report).pairs
-    pair = next((each for each in pairs if each.second_row == row), None)
-    if pair is None:
-        return None, ""
-    return pair.first_row, pair.reason.replace("The first report", "The baseline")
 
 
 def view_of(report: Report, row: int, check: Callable[[], None]) -> LaunchView:

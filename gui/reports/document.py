@@ -84,6 +84,7 @@ class ReportDocument(OpenedFile):
         self.clocks = ""
         """How clocks were controlled while profiling; "" if the file does not say."""
         self._index: ReportIndex | None = None
+        self._partners: answers.Partners | None = None
         self._wanted: LaunchAsk | None = None
         self._answers: dict[LaunchAsk, LaunchAnswer] = {}
 
@@ -106,6 +107,7 @@ class ReportDocument(OpenedFile):
 
     def _opened(self, read: ReadReport) -> None:
         self.report, self.kernels = read.report, read.kernels
+        self._partners = answers.Partners(read.report)
         self._index, self.tables, self.clocks = read.index, read.tables, read.clocks
 
     def _go_on(self) -> None:
@@ -122,17 +124,17 @@ class ReportDocument(OpenedFile):
 
     def ask_launch(self, ask: LaunchAsk) -> None:
         """Asks for all that is shown of a launch; an older ask that has no answer yet is void."""
-        report = self.report
+        partners = self._partners
         self._wanted = ask
         known = self._answers.get(ask)
         if known is not None:
             self._cancel("launch")
             self.launch_ready.emit(known)
-        elif report is not None:
+        elif partners is not None:
             self._start(
                 "launch",
                 f"Looking at {self.name}",
-                lambda progress: answers.describe(report, ask, progress.check),
+                lambda progress: answers.describe(partners, ask, progress.check),
                 self._take_launch,
                 shown=False,
             )

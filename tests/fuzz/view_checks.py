@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.analyses.report_view.compare import compare, compare_reports
-from core.analyses.report_view.comparison_tables import comparison_table, report_comparison_table
-from core.analyses.report_view.metrics import metric_views
 from core.analyses.report_view.occupancy import occupancy_view
 from core.analyses.report_view.parts import (
     BarPart,
@@ -45,7 +43,6 @@ def check_views(report: Report) -> None:
     for row in range(min(MOST_LAUNCHES, len(report.launches))):
         check_launch(report, row)
     compare_reports(report, report)
-    report_comparison_table(report, report)
 
 
 def check_launch(report: Report, row: int) -> None:
@@ -67,11 +64,9 @@ def check_launch(report: Report, row: int) -> None:
     for part in occupancy_view(report, row, instances).curves:
         check_part(part)
     require(all(bar.share_pct >= 0 for bar in stall_view(report, row, instances).bars), "shares of stalls")
-    rows = report.metrics.rows_of(row)
-    require(len(metric_views(report, row)) == len(rows), "every metric is listed")
     range_views(report, row)
     frame_views(report, row)
-    comparison_table(compare(report, row, report, 0))
+    compare(report, row, report, 0)
 
 
 def check_cells(cells: Iterable[Cell | None]) -> None:

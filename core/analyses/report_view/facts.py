@@ -107,18 +107,6 @@ class RuleView:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MetricView:
-    """One collected metric; ``metric_row`` is its row of ``Report.metrics``, to ask for its instances."""
-
-    name: str
-    value: MetricValue
-    unit: str
-    instances: int
-    description: str
-    metric_row: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class OccupancyLimit:
     """What bounds the blocks that fit on an SM at a time; ``is_limiter`` marks the smallest."""
 

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from io import StringIO
 from pathlib import Path
 
 import pytest
 
 from core.analyses.report_view.compare import compare, compare_reports
-from core.analyses.report_view.comparison_tables import comparison_table, report_comparison_table
 from core.analyses.report_view.facts import Comparison, MetricDifference
-from core.export import write_csv, write_json
 from core.readers.ncu_report.reader import read_report
 from core.tables.ncu import Report
 from tests.helpers import ncu_reports as made
@@ -167,40 +164,3 @@ def test_reports_without_launches_have_no_pairs(tmp_path: Path) -> None:
     some, none = read(tmp_path, "1", shaped(1)), read(tmp_path, "2")
     assert compare_reports(none, none).pairs == ()
     assert [pair.second_row for pair in compare_reports(some, none).pairs] == [None]
-    assert len(report_comparison_table(none, none)) == 0
-
-
-def test_a_comparison_is_exported_with_its_doubts(tmp_path: Path) -> None:
-    found = both(tmp_path, shaped(1, values={"extra": "yes"}), shaped(2, values={"extra": None}))
-    table = comparison_table(found)
-    by_metric = {table.column("metric").value(row): row for row in range(len(table))}
-    row = by_metric[SHARE]
-    cells = {column.key: column.value(row) for column in table.columns}
-    assert cells == {
-        "metric": SHARE,
-        "unit": "%",
-        "first": "50.0",
-        "second": "50.0",
-        "difference": 0.0,
-        "difference_pct": 0.0,
-        "reason": None,
-    }
-    assert table.column("reason").value(by_metric["extra"]) == "Not measured in the second."
-    assert table.notes == found.doubts
-    for write in (write_csv, write_json):
-        written = StringIO()
-        write(table, None, [column.key for column in table.columns], written)
-        assert SHARE in written.getvalue()
-
-
-def test_reports_side_by_side_have_durations_and_shares(tmp_path: Path) -> None:
-    first = read(tmp_path, "1", shaped(1), shaped(2))
-    second = read(tmp_path, "2", shaped(1, values={TIME: 1_500, SHARE: 60.0}))
-    table = report_comparison_table(first, second)
-    rows = [{column.key: column.value(row) for column in table.columns} for row in range(len(table))]
-    assert [row["first_launch"] for row in rows] == [0, 1]
-    assert [row["second_ns"] for row in rows] == [1_500, None]
-    assert [row["difference_ns"] for row in rows] == [500, None]
-    assert [row["difference_pct"] for row in rows] == [50.0, None]
-    assert [(row["first_sm_pct"], row["second_sm_pct"]) for row in rows] == [(50.0, 60.0), (50.0, None)]
-    assert [row["first_memory_pct"] for row in rows] == [None, None]

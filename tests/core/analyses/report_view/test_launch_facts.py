@@ -1,4 +1,4 @@
-"""Speed of light, rules, metrics, occupancy, stalls, session and context of launches of made reports."""
+"""Speed of light, rules, occupancy, stalls, session and context of launches of made reports."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from core.analyses.report_view.facts import OccupancyView, TextRun
-from core.analyses.report_view.metrics import find_metrics, metric_views
 from core.analyses.report_view.occupancy import occupancy_view
 from core.analyses.report_view.rules import rule_views, text_runs
 from core.analyses.report_view.session import clock_control, frame_views, range_views, session_view
@@ -138,33 +137,6 @@ def test_links_that_lie_outside_or_across_leave_the_text_whole() -> None:
     runs = text_runs(RuleMessage(kind="info", title="", text="abcdef", links=links))
     assert [(run.text, run.kind) for run in runs] == [("abc", "section"), ("def", "text")]
     assert text_runs(RuleMessage(kind="info", title="", text="")) == ()
-
-
-def test_metrics_are_listed_by_name_with_what_they_are(tmp_path: Path) -> None:
-    report = read(
-        tmp_path,
-        Launch(
-            values={"lts__t_sectors.sum": 2**63 + 1, "a_text": "yes", "nothing": None},
-            instances={"inst_executed": {1: 2, 2: 3}},
-        ),
-    )
-    views = {view.name: view for view in metric_views(report, 0)}
-    assert list(views) == sorted(views)
-    assert views["lts__t_sectors.sum"].value == 2**63 + 1
-    assert views["lts__t_sectors.sum"].unit == "sector"
-    assert views["lts__t_sectors.sum"].description.startswith("Tag sectors")
-    assert (views["a_text"].value, views["nothing"].value) == ("yes", None)
-    row = views["inst_executed"].metric_row
-    assert (views["inst_executed"].instances, len(LaunchInstances(report, 0)(row))) == (2, 2)
-
-
-def test_metrics_are_found_by_words_of_name_and_description(tmp_path: Path) -> None:
-    report = read(tmp_path, Launch(values={"lts__t_sectors.sum": 1, "dram__bytes.sum": 2}))
-    views = metric_views(report, 0)
-    assert [view.name for view in find_metrics(views, "SECTORS")] == ["lts__t_sectors.sum"]
-    assert [view.name for view in find_metrics(views, "device memory sum")] == ["dram__bytes.sum"]
-    assert find_metrics(views, " ") == views
-    assert find_metrics(views, "sectors dram") == ()
 
 
 LIMITS: dict[str, Value] = {
