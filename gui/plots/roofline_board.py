@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
@@ -16,6 +18,7 @@ from core.units import (
     format_number,
     format_pct,
 )
+from gui.plain_text import visible_text
 from gui.plots.roofline_content import OTHER, RooflineContent, RooflinePoints, TrafficRoof, WorkRoof
 from gui.plots.timeline_content import SliceWords
 
@@ -28,6 +31,9 @@ _Ceiling = TypeVar("_Ceiling", WorkCeiling, TrafficCeiling)
 
 MOST_TYPES: Final = 4
 """So many types of work have their ceilings drawn, those with the most time first."""
+
+_CLAUSE_ENDS: Final = re.compile(r" \(|[,:] ")
+"""Where the words of a reason end and the figures of one kernel may begin."""
 
 _SAME: Final = 0.03
 """Two ceilings of one kind that differ by less would be one line."""
@@ -64,7 +70,25 @@ def content_of(board: Board) -> RooflineContent:
         traffics=traffics,
         name_of=lambda point: points.strings[int(points.short_name_id[rows[point]])],
         words_of=lambda point: _words(board, int(rows[point])),
+        why_empty="" if len(rows) else _why_empty(board),
     )
+
+
+def _why_empty(board: Board) -> str:
+    """Says why a board has no point: the reason of most of its kernels, if it has any."""
+    if not board.measured + board.modelled:
+        return f"No kernel of what is open ran on {visible_text(board.ask.device or '')}"
+    column = board.table.column("reason")
+    reasons = [str(column.value(row) or "") for row in range(len(board.points))]
+    if not reasons:
+        return "Measured, Modelled and the type of work above hide all kernels"
+    # Figures of one kernel are not those of the next: what stands before them is counted.
+    clauses = [_CLAUSE_ENDS.split(reason, maxsplit=1)[0] for reason in reasons]
+    clause, count = Counter(clauses).most_common(1)[0]
+    whole = {reason for reason, each in zip(reasons, clauses, strict=True) if each == clause}
+    words = visible_text(whole.pop() if len(whole) == 1 else clause)
+    of = "" if count == len(reasons) else f" (as of {format_count(count)} of {format_count(len(reasons))})"
+    return f'No kernel could be plotted: {words}{of}. See "Not plotted" in the table below'
 
 
 def _types(board: Board) -> list[WorkType]:

@@ -224,7 +224,7 @@ def place_pairs(board: Board, row: int) -> list[tuple[str, str, str]]:
     shown = f"{bound}{format_number(intensity, 4)} FLOP/B" if intensity > 0 else "n/a"
     why = "Bytes are the least that must move, so this is the most it can be." if modelled else ""
     share = float(places.of_roof_pct[row])
-    reason = "" if places.placed[row] else visible_text(points.strings[int(points.reason_id[row])])
+    reason = visible_text(str(board.table.column("reason").value(row) or ""))
     return [
         ("Type", WorkType(int(points.work_type[row])).title or "n/a", ""),
         (f"Intensity, {level}", shown, why),

@@ -14,6 +14,7 @@ from PySide6.QtTest import QTest
 from core.roofline.measurement import MeasuredRate, Measurement, keep_measurement
 from core.roofline.points import WorkType
 from core.roofline.verdict import VerdictKind
+from gui.widgets.roofline_inspector import place_pairs
 from tests.helpers.roofline_csv import Counted, write_roofline_csv
 
 if TYPE_CHECKING:
@@ -235,6 +236,24 @@ def test_another_level_of_memory_without_counters_says_so(
     board = choose(qtbot, page, choose_in(page, "level", "l2"))
     assert shown_table(board, "reason") == ["its L2 traffic is not known"]
     assert len(page.view.content.points) == 0
+    assert page.view.notice.startswith("No kernel could be plotted: its L2 traffic is not known.")
+    assert ("Not plotted", "its L2 traffic is not known") in [
+        (label, value) for label, value, _ in place_pairs(board, 0)
+    ]
+
+
+def test_an_empty_plot_names_the_reason_of_most_kernels(
+    qtbot: QtBot, show: Callable[..., RooflinePage], tmp_path: Path
+) -> None:
+    half = Counted("half_copy", H100, 50_000, 67_108_864)
+    page = show(write_roofline_csv(tmp_path / "a.csv", COPY, half))
+    assert page.board is not None
+    assert len(set(shown_table(page.board, "reason"))) == 2
+    assert page.view.notice == (
+        'No kernel could be plotted: no floating-point work. See "Not plotted" in the table below'
+    )
+    choose(qtbot, page, page.bar.measured.click)
+    assert page.view.notice == "Measured, Modelled and the type of work above hide all kernels"
 
 
 @pytest.mark.parametrize(("peak", "bandwidth"), [("2000", "8"), ("2.000,0", "8,0")])
