@@ -8,7 +8,7 @@ not there: nothing is drawn at 0 or at a guess.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF
@@ -56,8 +56,11 @@ def roof_lines(content: RooflineContent, geometry: RooflineGeometry) -> list[Roo
 
 
 def ridge_lines(content: RooflineContent, geometry: RooflineGeometry) -> list[RidgeLine]:
-    """Returns the visible ridges, one a flat ceiling of a data sheet, the chosen ones first."""
-    found = []
+    """Returns the visible ridges of flat ceilings of a data sheet, the chosen ones first.
+
+    Ceilings that begin at one intensity share a ridge, from the higher one down.
+    """
+    found: dict[str, RidgeLine] = {}
     plot = geometry.plot
     for roof in sorted(content.works, key=lambda roof: not roof.chosen):
         ridge = None if roof.dashed else content.ridge_of(roof)
@@ -65,8 +68,10 @@ def ridge_lines(content: RooflineContent, geometry: RooflineGeometry) -> list[Ri
             continue
         x, top = geometry.x_of(math.log10(ridge)), geometry.y_of(math.log10(roof.flop_per_s))
         if plot.left() < x < plot.right() and top < plot.bottom():
-            found.append(RidgeLine(f"ridge {format_number(ridge, 3)}", x, max(top, plot.top())))
-    return found
+            text, top = f"ridge {format_number(ridge, 3)}", max(top, plot.top())
+            same = found.get(text)
+            found[text] = RidgeLine(text, x, top) if same is None else replace(same, top=min(top, same.top))
+    return list(found.values())
 
 
 def _flat(roof: WorkRoof, content: RooflineContent, geometry: RooflineGeometry) -> RoofLine | None:

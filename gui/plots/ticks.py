@@ -131,7 +131,7 @@ def log_ticks(low_power: float, high_power: float, count: float) -> Ticks:
     first, last = math.floor(low_power), math.ceil(high_power)
     mantissas = (1, 2, 5) if span <= 2 and count >= 3 * span else (1,)
     every = max(1, math.ceil(span / max(count, 1.0)))
-    major: list[Tick] = []
+    major: list[tuple[int, int]] = []
     minor: list[Tick] = []
     for power in range(first, last + 1):
         for digit in range(1, 10):
@@ -139,16 +139,27 @@ def log_ticks(low_power: float, high_power: float, count: float) -> Ticks:
             if not low_power - 1e-9 <= position <= high_power + 1e-9:
                 continue
             if digit in mantissas and power % every == 0:
-                major.append(Tick(position, _plain(digit, power)))
+                major.append((digit, power))
             elif span <= 6:
                 minor.append(Tick(position, ""))
-    return Ticks(tuple(major), tuple(minor))
+    # One way of writing an axis: 0.001 beside 1e-4 would look like two scales.
+    words = _plain if all(_is_plain(*each) for each in major) else _power_of_ten
+    ticks = (Tick(power + math.log10(digit), words(digit, power)) for digit, power in major)
+    return Ticks(tuple(ticks), tuple(minor))
+
+
+def _is_plain(digit: int, power: int) -> bool:
+    """Whether a value is from 0.001 to 100,000."""
+    return power >= -3 and (power, digit) <= (5, 1)
 
 
 def _plain(digit: int, power: int) -> str:
-    """One digit and a power of ten without trailing zeros: "0.02", "500", "1e-4"."""
-    if -3 <= power <= 5:
-        return f"{digit * 10.0**power:,.{max(0, -power)}f}"
+    """One digit and its zeros: "0.02", "500"."""
+    return f"{digit * 10.0**power:,.{max(0, -power)}f}"
+
+
+def _power_of_ten(digit: int, power: int) -> str:
+    """One digit and the power of ten, as it is typed: "1e-4", "1e0"."""
     return f"{digit}e{power}"
 
 

@@ -185,6 +185,17 @@ def test_a_roof_stops_where_its_lines_cross() -> None:
     assert [line.text for line in ridge_lines(content, geometry)] == ["ridge 295", "ridge 20.0"]
 
 
+def test_ceilings_that_begin_at_one_intensity_share_a_ridge(view: RooflineView) -> None:
+    fp16 = WorkRoof(label="FP16 tensor 989.5 TFLOP/s", flop_per_s=989.5e12)
+    content = content_of(N00, (BF16, FP32, fp16))
+    ridges = ridge_lines(content, RooflineGeometry(912, 500, 1.0, fitting_range(content)))
+    assert [line.text for line in ridges] == ["ridge 295", "ridge 20.0"]
+    view.set_content(content)
+    view.grab()
+    assert [label.text for label in view.labels].count("ridge 295") == 1
+    assert ridges[0].top == view.current_geometry().y_of(math.log10(989.5e12))
+
+
 @pytest.mark.parametrize(
     ("works", "traffics", "lines"),
     [((), (), 0), ((BF16,), (), 1), ((), (DRAM,), 1), ((BF16,), (DRAM,), 2)],
