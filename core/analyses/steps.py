@@ -10,7 +10,7 @@ import numpy as np
 from core.analyses.categories import Category
 from core.analyses.intervals import counts_by_key, sums_by_key
 from core.analyses.step_time import split_steps
-from core.tables.columns import NO_ROW
+from core.tables.columns import MISSING, NO_ROW
 from core.tables.result import Column, ResultTable
 from core.tables.selection import WHOLE
 from core.tables.trace import SliceKind
@@ -49,7 +49,9 @@ _ORDER: Final = (
 """What a step's time went to stands first, in parts that add up to it."""
 
 _WITHOUT_WORK: Final = ("step", "rank", "duration_ns")
-"""What is to be seen of the steps of a trace without device work: all else is zero."""
+"""What is to be seen of the steps of a trace without device work."""
+_OF_EVERY_TRACE: Final = (*_WITHOUT_WORK, "kernels", "start_ns", "thread")
+"""What is known of such steps: of time on a device nothing is, so it is missing and not zero."""
 _OF_COLLECTIVES: Final = ("communication_exposed_ns", "communication_hidden_ns")
 
 
@@ -82,11 +84,16 @@ def summarize_steps(index: TraceIndex, selection: Selection = WHOLE) -> ResultTa
     chosen_step = place[index.step_of_work]
     members, member_ends = _members(trace, chosen_step, len(chosen))
     told = _telling_keys(index)
+    known = _ORDER if len(trace.device_work) else _OF_EVERY_TRACE
     return ResultTable(
         name="steps",
         title="Steps",
         columns=tuple(
-            replace(column, values=column.values[chosen], shown=column.shown and column.key in told)
+            replace(
+                column,
+                values=column.values[chosen] if column.key in known else np.full(len(chosen), MISSING),
+                shown=column.shown and column.key in told,
+            )
             for column in columns
         ),
         notes=_notes(index, chosen_step, len(chosen)),
@@ -96,7 +103,7 @@ def summarize_steps(index: TraceIndex, selection: Selection = WHOLE) -> ResultTa
 
 
 def _telling_keys(index: TraceIndex) -> frozenset[str]:
-    """Returns the columns that are not zero in each step of a trace because it lacks such work."""
+    """Returns the columns that are not zero or missing in each step because the trace lacks such work."""
     if not len(index.trace.device_work):
         return frozenset(_WITHOUT_WORK)
     communicates = bool((index.categories == Category.COMMUNICATION).any())

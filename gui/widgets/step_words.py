@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from core.units import format_count, format_duration_ns, format_pct
@@ -55,10 +56,29 @@ def step_of_row(table: ResultTable, row: int) -> ShownStep | None:
     if table.name != STEPS or not 0 <= row < len(table):
         return None
 
-    def whole(key: str) -> int:
-        return int(str(table.column(key).value(row)))
-
+    whole = partial(_whole, table, row)
     rank = table.column("rank").value(row)
+    figures = [
+        (
+            "Duration",
+            format_duration_ns(whole("duration_ns")),
+            "Wall time of the step; the parts add up to it.",
+        )
+    ]
+    # Of time on a device nothing is known where the trace holds no work of one.
+    if table.column("busy_ns").value(row) is not None:
+        figures += _device_figures(table, row)
+    return ShownStep(
+        number=whole("step"),
+        rank=None if rank is None else int(str(rank)),
+        start_ns=whole("start_ns"),
+        duration_ns=whole("duration_ns"),
+        figures=tuple(figures),
+    )
+
+
+def _device_figures(table: ResultTable, row: int) -> list[tuple[str, str, str]]:
+    whole = partial(_whole, table, row)
     duration_ns = whole("duration_ns")
     times = [whole(key) for key, _ in PARTS]
     parts = [
@@ -67,8 +87,7 @@ def step_of_row(table: ResultTable, row: int) -> ShownStep | None:
     ]
     hidden = table.column("communication_hidden_ns")
     busy = format_duration_ns(whole("busy_ns"))
-    figures = [
-        ("Duration", format_duration_ns(duration_ns), "Wall time of the step; the parts add up to it."),
+    return [
         *parts,
         ("Hidden communication", format_duration_ns(whole(hidden.key)), hidden.help),
         ("Busy", f"{busy}, {format_pct(_pct(whole('busy_ns'), duration_ns))}", table.column("busy_ns").help),
@@ -79,13 +98,6 @@ def step_of_row(table: ResultTable, row: int) -> ShownStep | None:
             table.column("kernel_sum_ns").help,
         ),
     ]
-    return ShownStep(
-        number=whole("step"),
-        rank=None if rank is None else int(str(rank)),
-        start_ns=whole("start_ns"),
-        duration_ns=duration_ns,
-        figures=tuple(figures),
-    )
 
 
 def shares_pct(parts: Sequence[int]) -> list[float]:
@@ -101,6 +113,10 @@ def shares_pct(parts: Sequence[int]) -> list[float]:
     for place in by_loss[: _TENTHS - sum(tenths)]:
         tenths[place] += 1
     return [each / 10 for each in tenths]
+
+
+def _whole(table: ResultTable, row: int, key: str) -> int:
+    return int(str(table.column(key).value(row)))
 
 
 def _pct(part_ns: int, whole_ns: int) -> float | None:

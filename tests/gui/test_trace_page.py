@@ -11,14 +11,16 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
+from core.analyses.index import TraceIndex
 from core.analyses.registry import ANALYSES
+from core.analyses.steps import summarize_steps
 from core.cli import main
 from core.files import SAMPLE_TRACE
 from core.runs.snapshot import Capture
 from core.tables.selection import WHOLE, Selection
-from gui.widgets.step_words import PARTS, shares_pct
+from gui.widgets.step_words import PARTS, shares_pct, step_of_row
 from gui.widgets.trace_tables import tabs_of
-from tests.helpers.traces import annotation, call, kernel, op
+from tests.helpers.traces import annotation, call, kernel, op, trace_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -190,6 +192,15 @@ def test_the_figures_are_those_of_the_selected_part_and_say_of_which(
     view.clear_range()
     assert view.strip.text == "3 kernels   Summed 60.00 µs   Busy 60.00 µs   Wall time 200.0 µs"
     assert inspector.figures_title == "Whole trace"
+
+
+def test_a_step_without_work_of_a_device_shows_no_time_of_one() -> None:
+    table = summarize_steps(
+        TraceIndex(trace_of(annotation("ProfilerStep#7", 10, 50), op("aten::mm", 15, 10)))
+    )
+    step = step_of_row(table, 0)
+    assert step is not None
+    assert [(label, value) for label, value, _ in step.figures] == [("Duration", "50.00 µs")]
 
 
 def test_a_row_of_the_steps_shows_what_the_step_went_to_and_leads_to_it(
