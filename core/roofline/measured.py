@@ -49,7 +49,11 @@ WORK_TYPES: Final[tuple[WorkType, ...]] = (
 """The order of the columns of ``MeasuredWork.flop``: scalar precisions, then ``TENSOR_TYPES``."""
 
 NOT_COLLECTED: Final = "not collected: run ncu --set roofline"
-_TENSOR_NAMES: Final = re.compile(r"[hsi_](?:884|1688|16816|16832)|tensorop|wgmma|hmma|xmma", re.IGNORECASE)
+# Source: names of kernels of cuBLAS and CUTLASS 3.5 (tools/library/src/util.cu): the shape of the
+# instruction behind the type of the sums ("turing_int8_i8816gemm_int8_128x128"), or its name.
+_TENSOR_NAMES: Final = re.compile(
+    r"[hsi_](?:884|8816|8832|1688|16816|16832|16864)|tensorop|wgmma|[dhix]mma", re.IGNORECASE
+)
 _NAME_LOOKED_AT: Final = 2048
 
 

@@ -56,11 +56,13 @@ class Remedy:
         gain_pct: At most so much of the step's time is saved, or, without a step, of the summed time of
             all kernels (Amdahl); None where the evidence carries no bound.
         basis: From what the bound is computed.
+        whole: What ``gain_pct`` is a part of, in words: "the report's kernel time"; "" without a bound.
     """
 
     text: str
     gain_pct: float | None
     basis: str
+    whole: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

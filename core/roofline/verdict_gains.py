@@ -35,7 +35,7 @@ class Share:
             return Remedy(text=text, gain_pct=None, basis=how)
         gain_pct = 100 * min(max(saved, 0.0), 1.0) * min(self.part, 1.0)
         of = f"{self.what} is {format_pct(100 * self.part)} of {self.whole}"
-        return Remedy(text=text, gain_pct=gain_pct, basis=f"{how}; {of}")
+        return Remedy(text=text, gain_pct=gain_pct, basis=f"{how}; {of}", whole=self.whole)
 
 
 def in_order(remedies: list[Remedy]) -> tuple[Remedy, ...]:

@@ -153,7 +153,7 @@ class RooflineInspector(QWidget):
         self._reached.setText(reached_words(rate, roof))
         gain = roof / rate
         self._gain.setText(
-            f"at most {format_number(gain, 3)}\N{MULTIPLICATION SIGN} faster" if gain > 1 else ""
+            f"this kernel: at most {format_number(gain, 3)}\N{MULTIPLICATION SIGN} faster" if gain > 1 else ""
         )
         self.above.set_plain(f"Above a ceiling, which cannot be: {above}." if above else "")
         self.above.setVisible(bool(above))

@@ -167,7 +167,7 @@ class Remedies(QWidget):
 
 
 def _gain_words(remedy: Remedy) -> str:
-    """Says what is won at most; of what the whole time is made, the tip tells."""
+    """Says what is won at most, and of what: of the kernel itself it may be much more."""
     if remedy.gain_pct is None:
         return ""
-    return f" Saves at most {format_pct(remedy.gain_pct)} of the whole time, estimate."
+    return f" Saves at most {format_pct(remedy.gain_pct)} of {visible_text(remedy.whole)}, estimate."

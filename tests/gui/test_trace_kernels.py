@@ -144,7 +144,7 @@ def test_kernels_have_a_verdict_and_the_inspector_its_evidence(
     assert (sections.verdict.pill.text, sections.verdict.how.text()) == ("Memory-bound", "modelled")
     assert sections.verdict.evidence.rows
     assert sections.verdict.remedies.lines
-    assert all("of the whole time" in line for line in sections.verdict.remedies.lines[:1])
+    assert all(" of the trace's kernel time, estimate." in line for line in sections.verdict.remedies.lines[:1])
     assert sections.isVisibleTo(trace_page(window).trace_inspector)
     trace_page(window).trace_inspector.head.copy_asked.emit()
     assert "Memory-bound, modelled\n" in QGuiApplication.clipboard().text()

@@ -69,6 +69,10 @@ def test_a_launch_stands_with_the_type_of_most_work_or_says_why_not(
             "tensor FLOP unknown: the name says tensor cores, and their work was not collected",
         ),
         (
+            fp32(500) | DRAM | {"kernel": "turing_int8_i8816gemm_int8_128x128_ldg16_tn"},
+            "tensor FLOP unknown: the name says tensor cores, and their work was not collected",
+        ),
+        (
             fp32(500) | DRAM | {PIPE_PCT: 31.25, "opcodes": {"HGMMA.64x64x16": 3}},
             BUSY,
         ),

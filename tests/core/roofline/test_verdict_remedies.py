@@ -51,6 +51,7 @@ def test_a_memory_bound_launch_is_fused_and_kept_in_fewer_bytes(tmp_path: Path) 
     found = remedies(tmp_path, launch)
     fuse, keep = found
     assert "It moves 524.0 MB through DRAM." in fuse.text
+    assert fuse.whole == "the report's kernel time"
     assert (fuse.gain_pct, plain(fuse.basis)) == (
         100.0,
         "all of its time, if none of its data had to leave the chip; "
