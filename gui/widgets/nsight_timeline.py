@@ -25,7 +25,9 @@ ROW_PX: Final = 34
 AXIS_PX: Final = 24
 _LABEL_PX: Final = 190
 _VALUE_PX: Final = 92
+_MOST_VALUE_PX: Final = 140
 _PAD_PX: Final = 12
+_VALUE_GAP_PX: Final = 6 + _PAD_PX
 _FILL_OPACITY: Final = 0.25
 _LEFT = int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft)
 _RIGHT = int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight)
@@ -39,6 +41,7 @@ class TimelineChart(QWidget):
         self._theme = theme
         self.part = part
         self._span_ns = max(part.last_ns - part.first_ns, 1)
+        self._largest = [value_text(row.largest, row.unit) if row.series else "" for row in part.rows]
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         said = ", ".join(row.label for row in part.rows)
         self.setAccessibleName(f"{part.label or 'Timeline'}: {said}")
@@ -54,7 +57,15 @@ class TimelineChart(QWidget):
 
     def _area(self) -> tuple[float, float]:
         label = min(_LABEL_PX, self.width() * 0.3)
-        return label, self.width() - _VALUE_PX
+        return label, self.width() - self._value_px()
+
+    def _value_px(self) -> int:
+        """Width of the column of largest values, so that units are whole."""
+        theme = self._theme.theme
+        metrics = QFontMetrics(theme.font(theme.px_small))
+        # Advances are rounded: what is a fraction wider would be cut.
+        widths = [metrics.horizontalAdvance(words) + 2 for words in self._largest if words]
+        return min(max([_VALUE_PX, *(width + _VALUE_GAP_PX for width in widths)]), _MOST_VALUE_PX)
 
     def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
         """Draws all rows."""
@@ -63,13 +74,14 @@ class TimelineChart(QWidget):
         painter.setFont(theme.font(theme.px_small))
         left, right = self._area()
         for place, row in enumerate(self.part.rows):
-            self._paint_row(painter, theme, row, place * ROW_PX, left, right)
+            self._paint_row(painter, theme, row, place, left, right)
         self._paint_axis(painter, theme, left, right)
         painter.end()
 
     def _paint_row(  # noqa: PLR0913, PLR0917  (private, of one loop)
-        self, painter: QPainter, theme: Theme, row: TimelineRow, top: int, left: float, right: float
+        self, painter: QPainter, theme: Theme, row: TimelineRow, place: int, left: float, right: float
     ) -> None:
+        top = place * ROW_PX
         metrics = QFontMetrics(painter.font())
         painter.setPen(theme.color("text"))
         room = int(left) - _PAD_PX - 8
@@ -77,14 +89,14 @@ class TimelineChart(QWidget):
         painter.drawText(_PAD_PX, top, room, ROW_PX, _LEFT, label)
         painter.setPen(theme.color("text2"))
         note = "" if row.series else row.note or "n/a"
-        largest = row.largest
+        largest = row.largest or 1.0
         if note:
             shown = metrics.elidedText(note, Qt.TextElideMode.ElideRight, int(right - left))
             painter.drawText(QRectF(left, top, right - left, ROW_PX), _LEFT, shown)
         else:
-            words = value_text(largest, row.unit)
-            words = metrics.elidedText(words, Qt.TextElideMode.ElideRight, _VALUE_PX - 18)
-            painter.drawText(QRectF(right + 6, top, _VALUE_PX - 6 - _PAD_PX, ROW_PX), _RIGHT, words)
+            box = QRectF(right + 6, top, self.width() - right - _VALUE_GAP_PX, ROW_PX)
+            words = metrics.elidedText(self._largest[place], Qt.TextElideMode.ElideRight, int(box.width()))
+            painter.drawText(box, _RIGHT, words)
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             for number, _ in enumerate(row.series):
                 self._paint_series(
@@ -101,7 +113,7 @@ class TimelineChart(QWidget):
         if not known.any():
             return
         xs = box.left() + box.width() * (series.times_ns[known] - self.part.first_ns) / self._span_ns
-        ys = box.bottom() - box.height() * series.values[known] / (largest or 1.0)
+        ys = box.bottom() - box.height() * series.values[known] / largest
         points = [QPointF(x, y) for x, y in zip(xs.tolist(), ys.tolist(), strict=True)]
         if number == 0:
             fill = QColor(theme.rank_color(0))

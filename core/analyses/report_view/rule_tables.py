@@ -65,7 +65,8 @@ def _by_instruction(table: RuleTable, launch: LaunchMetrics) -> TablePart:
         )
         for address in order[:MOST_ROWS]
     )
-    titles = [table.label] if len(counted) == 1 and table.label else [_label(name) for name in counted]
+    # The label above the table says what the only value is.
+    titles = ["Value"] if len(counted) == 1 and table.label else [_label(name) for name in counted]
     return TablePart(
         label=table.label,
         columns=(
@@ -106,12 +107,12 @@ def _remarks(markers: tuple[SourceMarker, ...]) -> Iterator[TablePart]:
     if not places:
         return
     rows = tuple(
-        (Cell(value=_where([short for short, _ in of_text]), help=_whole(of_text)), Cell(value=text))
+        (Cell(value=text), Cell(value=_where([short for short, _ in of_text]), help=_whole(of_text)))
         for text, of_text in list(places.items())[:MOST_ROWS]
     )
     yield TablePart(
         label="Remarks on the code",
-        columns=(TableColumn(title="Where", is_label=True), TableColumn(title="Remark", is_label=True)),
+        columns=(TableColumn(title="Remark", is_label=True), TableColumn(title="Where", is_label=True)),
         rows=rows,
         note=_more(len(places), "remark"),
     )

@@ -76,7 +76,7 @@ def test_rules_table_the_instructions_they_speak_of() -> None:
     # 64 instructions of 14,336 sectors are the 917,504 of the launch.
     assert (table.label, table.note) == ("L2 Theoretical Sectors Global Excessive", "54 more instructions.")
     assert {row[1].value for row in table.rows if row[1] is not None} == {917_504 / 64}
-    assert [row[0].value for row in remarks.rows if row[0] is not None] == ["0x7fb34fa5bff0 and 64 more"]
+    assert [row[1].value for row in remarks.rows if row[1] is not None] == ["0x7fb34fa5bff0 and 64 more"]
 
 
 @pytest.mark.parametrize("name", FILES)

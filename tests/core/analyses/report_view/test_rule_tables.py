@@ -39,11 +39,7 @@ def test_a_table_by_instruction_lists_those_with_most(tmp_path: Path) -> None:
     (view,) = rule_views(report, 0, LaunchInstances(report, 0))
     assert (view.title, view.severity, view.messages) == ("Tabled rule", "info", ())
     ((label, rows, note),) = table_rows(view)
-    assert [column.title for column in view.tables[0].columns] == [
-        "Instruction",
-        "Excessive sectors",
-        "Share",
-    ]
+    assert [column.title for column in view.tables[0].columns] == ["Instruction", "Value", "Share"]
     assert (label, len(rows), note) == ("Excessive sectors", 10, "3 more instructions.")
     assert rows[0] == ["0x10d0", "13 sectors", "14.3\N{NO-BREAK SPACE}%"]
     assert rows[9][:2] == ["0x1040", "4 sectors"]
@@ -77,7 +73,7 @@ def test_remarks_of_one_text_come_once(tmp_path: Path) -> None:
     report = read(tmp_path, Launch(rules=[rule_with(markers=markers)]))
     (view,) = rule_views(report, 0, LaunchInstances(report, 0))
     assert table_rows(view) == [
-        ("Remarks on the code", [["0x40 and 2 more", "Uncoalesced."], ["gemm.cu:31", "Stalls."]], "")
+        ("Remarks on the code", [["Uncoalesced.", "0x40 and 2 more"], ["Stalls.", "gemm.cu:31"]], "")
     ]
-    tips = [row[0].help for row in view.tables[0].rows if row[0] is not None]
+    tips = [row[1].help for row in view.tables[0].rows if row[1] is not None]
     assert tips == ["0x40\n0x41\n0x42", "/a/b/gemm.cu:31"]
