@@ -403,6 +403,7 @@ class Report:
         launch_sections: For each launch, rows of ``sections``, in the order in which they are shown.
         rules: For each launch, in the order of the file.
         raw: The unpacked file; empty for a CSV.
+        raw_names: Names of metrics by the numbers that results in ``raw`` give them; empty for a CSV.
     """
 
     kind: ReportKind
@@ -422,6 +423,7 @@ class Report:
     session: SessionFacts
     problems: tuple[Problem, ...]
     raw: bytes = field(default=b"", repr=False)
+    raw_names: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if not len(self.launches) == len(self.launch_sections) == len(self.rules):

@@ -134,6 +134,11 @@ class Metrics:
         """Returns the names with their units."""
         return MetricNames(tuple(self._ids), tuple(map(unit_of, self._ids)))
 
+    def stored_names(self) -> tuple[str, ...]:
+        """Returns the names by the numbers that results give them; one that is stored twice has two."""
+        names = tuple(self._ids)
+        return tuple(names[name_id] for name_id in self._id_of_stored)
+
     def table(self) -> MetricTable:
         """Returns the frozen table, ordered by launch and name."""
         columns = [np.concatenate(column) for column in zip(_NO_METRICS, *self._parts, strict=True)]

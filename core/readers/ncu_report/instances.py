@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from core.readers.ncu_report.container import Blocks
 from core.readers.ncu_report.schema import decode, text_of
 from core.tables.columns import MISSING, Bool, Float64, Int64, Uint8
 from core.tables.ncu import Instances
@@ -69,7 +68,7 @@ def _metrics_with_instances(report: Report, launch_row: int) -> dict[str, Any]:
     result = decode("Result", memoryview(report.raw)[begin:end])
     if result is None:
         return {}
-    names = [text_of(text) for block in Blocks(report.raw) for text in block.header.texts.texts]
+    names = report.raw_names
     found: dict[str, Any] = {}
     for metric in result.metrics:
         if metric.name < len(names) and len(metric.instances):

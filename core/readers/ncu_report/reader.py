@@ -113,6 +113,7 @@ class _Reading:
             session=session_facts(self._session),
             problems=self._oddities.problems(),
             raw=self._raw,
+            raw_names=self._metrics.stored_names(),
         )
 
     def _add_block(self, block: Block) -> None:

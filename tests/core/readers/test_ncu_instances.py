@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from core.readers.ncu_report.container import Blocks
 from core.readers.ncu_report.instances import LaunchInstances
 from core.readers.ncu_report.reader import read_report
 from core.tables.ncu import Instances
@@ -118,3 +119,24 @@ def test_a_metric_of_another_launch_has_none_here(tmp_path: Path) -> None:
     found = read_report(path)
     assert len(LaunchInstances(found, 0)(found.metric_row(1, NAMES[7]))) == 0
     assert len(LaunchInstances(found, 1)(found.metric_row(1, NAMES[7]))) == 1
+
+
+def test_values_are_found_without_walking_all_blocks_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.ncu-rep"
+    blocks = []
+    for launch in range(3):
+        # Each block names the metric anew, so its number grows from launch to launch.
+        metrics = [metric(launch, integer(1), [instance(integer(1), integer(launch))])]
+        blocks.append(block(results=[result(metrics)], texts=["one__more.sum"]))
+    path.write_bytes(report(*blocks))
+    found = read_report(path)
+
+    def walk(_: Blocks) -> None:
+        raise AssertionError("a walk through all blocks for each launch is quadratic")
+
+    monkeypatch.setattr(Blocks, "__iter__", walk)
+    rows = [found.metric_row(launch, "one__more.sum") for launch in range(3)]
+    values = [LaunchInstances(found, launch)(row) for launch, row in enumerate(rows)]
+    assert [each.integer.tolist() for each in values] == [[0], [1], [2]]
