@@ -58,7 +58,7 @@ _SCHEMAS: Final = {
     "aten::_scaled_dot_product_flash_attention_for_cpu_backward": _Schema(1, 1, grad=0, read_end=6),
     "aten::_scaled_dot_product_efficient_attention_backward": _Schema(1, 1, grad=0, read_end=7),
     "aten::_scaled_dot_product_cudnn_attention_backward": _Schema(1, 1, grad=0, read_end=6),
-    "aten::_scaled_dot_product_fused_attention_overrideable_backward": _Schema(1, 1, grad=0, read_end=5),
+    "aten::_scaled_dot_product_fused_attention_overrideable_backward": _Schema(1, 1, grad=0, read_end=8),
     "aten::_flash_attention_backward": _Schema(1, 2, grad=0, ends=6, read_end=6),
     "aten::_efficient_attention_backward": _Schema(1, 2, grad=0, ends=6, read_end=6),
     "flash_attn::_flash_attn_backward": _Schema(1, 2, grad=0, read_end=6),

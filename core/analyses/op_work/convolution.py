@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from core.analyses.op_work.call import NO_SENSE, UnknownWorkError, Work
@@ -27,6 +28,7 @@ class _Places:
     transposed: int = -1
     output_padding: int = -1
     always_transposed: bool = False
+    added: int | None = None
 
 
 # Source: native_functions.yaml (torch 2.13).
@@ -39,7 +41,7 @@ _PLACES: Final = {
     "aten::convolution_overrideable": _Places(2, 3, 4, 5, 8, 6, 7),
     "aten::cudnn_convolution": _Places(None, 3, 2, 4, 5),
     "aten::cudnn_convolution_relu": _Places(2, 3, 4, 5, 6),
-    "aten::cudnn_convolution_add_relu": _Places(4, 5, 6, 7, 8),
+    "aten::cudnn_convolution_add_relu": _Places(4, 5, 6, 7, 8, added=2),
     "aten::cudnn_convolution_transpose": _Places(None, 4, 2, 5, 6, -1, 3, always_transposed=True),
     "aten::miopen_convolution": _Places(2, 4, 3, 5, 6),
     "aten::miopen_depthwise_convolution": _Places(2, 4, 3, 5, 6),
@@ -102,16 +104,16 @@ def _forward(call: OpCall) -> Work:
     if transposed:
         channels = weight.shape[1] * call.integer(places.groups)
     written = image.shape[0] * channels * math.prod(space) * image.element.size_bytes
-    bias = None if places.bias is None else call.optional(places.bias)
+    more = (call.optional(place) for place in (places.bias, places.added) if place is not None)
     return Work(
         2 * image.shape[0] * math.prod(image.shape[2:] if transposed else space) * weight.count,
-        image.size_bytes + weight.size_bytes + written + (bias.size_bytes if bias else 0),
+        image.size_bytes + weight.size_bytes + written + sum(each.size_bytes for each in more if each),
         matrix_arithmetic(image.element, call.kernel),
     )
 
 
-def _backward(call: OpCall) -> Work:
-    """``convolution_backward(grad, input, weight, ..., transposed, ..., groups, output_mask)``.
+def _backward(transposed_at: int, call: OpCall) -> Work:
+    """``convolution_backward(grad, input, weight, ..., transposed, output_padding, groups, output_mask)``.
 
     Each gradient has the products of the forward pass, each usually in a kernel of its own.
 
@@ -123,8 +125,8 @@ def _backward(call: OpCall) -> Work:
     image, weight = _input_and_weight(call, 1)
     if len(grad.shape) != len(image.shape) or grad.shape[0] != image.shape[0]:
         raise UnknownWorkError(NO_SENSE)
-    transposed = call.flags(7)[0]
-    mask = call.flags(10)
+    transposed = call.flags(transposed_at)[0]
+    mask = call.flags(transposed_at + 3)
     if len(mask) != 3:
         raise UnknownWorkError(NO_SENSE)
     space = image.shape[2:] if transposed else grad.shape[2:]
@@ -144,6 +146,7 @@ def _backward(call: OpCall) -> Work:
 
 MODELS: Final[dict[str, Callable[[OpCall], Work]]] = {
     **dict.fromkeys(_PLACES, _forward),
-    "aten::convolution_backward": _backward,
-    "aten::convolution_backward_overrideable": _backward,
+    "aten::convolution_backward": partial(_backward, 7),
+    # It has no sizes of the bias before the stride.
+    "aten::convolution_backward_overrideable": partial(_backward, 6),
 }

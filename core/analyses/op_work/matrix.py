@@ -66,7 +66,7 @@ def _plain(call: OpCall, place: int, added: Tensor | None = None, result: Elemen
     )
 
 
-def _batched(call: OpCall, place: int, added: Tensor | None = None) -> Work:
+def _batched(call: OpCall, place: int, added: Tensor | None = None, result: Element | None = None) -> Work:
     left, right = call.tensor(place, 3), call.tensor(place + 1, 3)
     return _product(
         call,
@@ -77,11 +77,18 @@ def _batched(call: OpCall, place: int, added: Tensor | None = None) -> Work:
         inner=_same(left.shape[2], right.shape[1]),
         columns=right.shape[2],
         added=added,
+        result=result,
     )
 
 
+def _written_type(call: OpCall, place: int) -> Element | None:
+    """Returns the type that an argument ``out_dtype`` asks for, None for that of the inputs."""
+    text = call.text(place)
+    return element_of_number(int(text)) if text.isdecimal() and len(text) < 4 else None
+
+
 def _mm(call: OpCall) -> Work:
-    return _plain(call, 0)
+    return _plain(call, 0, result=_written_type(call, 2))
 
 
 def _int_mm(call: OpCall) -> Work:
@@ -93,7 +100,7 @@ def _addmm(call: OpCall) -> Work:
 
 
 def _bmm(call: OpCall) -> Work:
-    return _batched(call, 0)
+    return _batched(call, 0, result=_written_type(call, 2))
 
 
 def _baddbmm(call: OpCall) -> Work:
@@ -105,15 +112,17 @@ def _scaled_mm(call: OpCall) -> Work:
 
     Source: native_functions.yaml (torch 2.13). Of two 4-bit numbers in a byte the shape counts bytes.
     """
-    text = call.text(6)
-    result = element_of_number(int(text)) if text.isdecimal() and len(text) < 4 else None
-    work = _plain(call, 0, call.optional(4), result)
+    work = _plain(call, 0, call.optional(4), _written_type(call, 6))
     scales = sum(scale.size_bytes for scale in (call.optional(2), call.optional(3)) if scale)
     return Work(work.flop, work.moved_bytes + scales, work.arithmetic)
 
 
-# Source: native_functions.yaml (torch 2.13).
-_OFFSETS: Final = {"aten::_grouped_mm": 2, "aten::_scaled_grouped_mm": 4, "aten::_scaled_grouped_mm_v2": 8}
+# Places of the ends of groups and of the type written. Source: native_functions.yaml (torch 2.13).
+_GROUPED: Final = {
+    "aten::_grouped_mm": (2, 4),
+    "aten::_scaled_grouped_mm": (4, 7),
+    "aten::_scaled_grouped_mm_v2": (8, 10),
+}
 
 
 def _grouped_mm(call: OpCall) -> Work:
@@ -126,19 +135,31 @@ def _grouped_mm(call: OpCall) -> Work:
     """
     left, right = call.tensor(0), call.tensor(1)
     ranks = (len(left.shape), len(right.shape))
+    ends, result_at = _GROUPED[call.name]
+    result = _written_type(call, result_at)
+    if result is None:
+        # Of types of 8 and 4 bits BF16 alone can be written.
+        result = Element.BFLOAT16 if left.element.size_bytes == 1 else left.element
     if ranks == (3, 3):
-        return _batched(call, 0)
+        return _batched(call, 0, result=result)
     if ranks not in ((2, 3), (3, 2), (2, 2)):
         raise UnknownWorkError(NO_SENSE)
     _same(left.shape[-1], right.shape[-2])
     work = _product(
-        call, left, right, batch=1, rows=left.shape[-2], inner=left.shape[-1], columns=right.shape[-1]
+        call,
+        left,
+        right,
+        batch=1,
+        rows=left.shape[-2],
+        inner=left.shape[-1],
+        columns=right.shape[-1],
+        result=result,
     )
     if ranks != (2, 2):
         return work
-    offsets = call.optional(_OFFSETS[call.name])
+    offsets = call.optional(ends)
     more = max(offsets.count - 1, 0) if offsets else 0
-    written = more * left.shape[0] * right.shape[1] * left.element.size_bytes
+    written = more * left.shape[0] * right.shape[1] * result.size_bytes
     return Work(work.flop, work.moved_bytes + written, work.arithmetic)
 
 
@@ -221,7 +242,7 @@ MODELS: Final[dict[str, Callable[[OpCall], Work]]] = {
     "aten::_scaled_mm": _scaled_mm,
     # Its scales are lists, which are small beside the matrices; what it writes has a byte at the least.
     "aten::_scaled_mm_v2": _mm,
-    **dict.fromkeys(_OFFSETS, _grouped_mm),
+    **dict.fromkeys(_GROUPED, _grouped_mm),
     "aten::linear": _linear,
     "aten::matmul": _matmul,
     "aten::mv": _mv,

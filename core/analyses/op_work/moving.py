@@ -83,7 +83,10 @@ def _index(call: OpCall) -> Work:
     data = call.tensor(0)
     if not call.is_list(1) or len(call.shapes[1]) != 1 or not data.shape:
         raise UnknownWorkError("Shapes of its indices are not recorded")
-    count = math.prod(shape_of(call.shapes[1][0]))
+    index = shape_of(call.shapes[1][0])
+    if len(index) > 1 and index == data.shape[: len(index)]:
+        raise UnknownWorkError("Its index may be a mask, and how many elements that names is a value")
+    count = math.prod(index)
     result = count * math.prod(data.shape[1:])
     return Work(0, count * 8 + (min(result, data.count) + result) * data.element.size_bytes)
 

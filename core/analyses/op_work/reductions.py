@@ -85,8 +85,10 @@ def _running(call: OpCall) -> Work:
     return _of(data, data.count, 2 * data.size_bytes)
 
 
-def _window(call: OpCall, pads: int, extra_bytes: int) -> Work:
+def _window(call: OpCall, pads: int, extra_bytes: int, gaps: int = -1) -> Work:
     """Pooling with a window: an operation for each element of each window.
+
+    ``pads`` and ``gaps`` are the places of padding and dilation, -1 for an operator that has none.
 
     Source: torch.nn.MaxPool2d (2.13), "Shape"; rounding up is not looked at, so borders may be missing.
     """
@@ -97,18 +99,22 @@ def _window(call: OpCall, pads: int, extra_bytes: int) -> Work:
         raise UnknownWorkError(NO_SENSE)
     stride = kernel if call.text(2) in ("", "[]") else call.integers(2, count)
     padding = call.integers(pads, count)
+    dilation = call.integers(gaps, count) if call.text(gaps) else (1,) * count
     sizes = []
-    for size, width, step, border in zip(data.shape[-count:], kernel, stride, padding, strict=True):
-        if min(step, width) < 1 or size + 2 * border < width:
+    for size, width, step, border, gap in zip(
+        data.shape[-count:], kernel, stride, padding, dilation, strict=True
+    ):
+        reach = gap * (width - 1) + 1
+        if min(step, width, gap) < 1 or size + 2 * border < reach:
             raise UnknownWorkError(NO_SENSE)
-        sizes.append((size + 2 * border - width) // step + 1)
+        sizes.append((size + 2 * border - reach) // step + 1)
     results = math.prod(data.shape[:-count]) * math.prod(sizes)
     written = results * (data.element.size_bytes + extra_bytes)
     return _of(data, results * math.prod(kernel), data.size_bytes + written)
 
 
 def _max_pool(call: OpCall) -> Work:
-    return _window(call, 3, Element.INT64.size_bytes)
+    return _window(call, 3, Element.INT64.size_bytes, 4)
 
 
 def _average_pool(call: OpCall) -> Work:

@@ -82,6 +82,51 @@ def test_grouped_products() -> None:
     assert figures("_grouped_mm", [[4, 8, 16], [4, 16, 5]], [BF16, BF16])[0] == 4 * 2 * 8 * 16 * 5
 
 
+def test_products_of_eight_bits_by_groups_write_16() -> None:
+    eight = "c10::Float8_e4m3fn"
+    dims = [[64, 16], [4, 16, 8], [64], [4, 8], [4]]
+    kinds = [eight, eight, F32, F32, "int"]
+    for result in ("15", ""):
+        written = ("", "", "", "", "", "", "", result, "False")
+        assert figures("_scaled_grouped_mm", dims, kinds, *written) == (2 * 64 * 16 * 8, 1024 + 512 + 2 * 512)
+
+
+def test_a_product_may_be_written_in_another_type() -> None:
+    assert figures("mm", [[5, 7], [7, 3]], [BF16, BF16], "", "", "6") == (210, 2 * (35 + 21) + 4 * 15)
+    assert figures("bmm", [[2, 5, 7], [2, 7, 3]], [BF16, BF16], "", "", "6") == (
+        420,
+        2 * (70 + 42) + 4 * 30,
+    )
+
+
+def test_a_convolution_reads_what_it_adds() -> None:
+    dims = [[1, 3, 6, 6], [4, 3, 3, 3], [1, 4, 4, 4], [], [4]]
+    given = ("", "", "", "1", "", "[1, 1]", "[0, 0]", "[1, 1]", "1")
+    assert figures("cudnn_convolution_add_relu", dims, [F32, F32, F32, "Scalar", F32], *given) == (
+        2 * 16 * 108,
+        4 * (108 + 108 + 64 + 4 + 64),
+    )
+
+
+def test_gradients_of_a_convolution_by_another_back_end() -> None:
+    dims = [[1, 4, 4, 4], [1, 3, 6, 6], [4, 3, 3, 3]]
+    given = ("", "", "", "[1, 1]", "[0, 0]", "[1, 1]", "False", "[0, 0]", "1", "[True, True, False]")
+    with_bias = (*given[:3], "[4]", *given[3:])
+    found = figures("convolution_backward_overrideable", dims, [F32] * 3, *given)
+    assert found == figures("convolution_backward", dims, [F32] * 3, *with_bias)
+    assert found[0] == 2 * 2 * 16 * 108
+
+
+def test_gradients_of_attention_by_another_back_end_read_the_output() -> None:
+    four = [2, 3, 8, 4]
+    dims = [four, four, four, four, [], [], four, [2, 3, 8]]
+    kinds = [BF16, BF16, BF16, BF16, "", "ScalarList", BF16, F32]
+    # The output, its gradient and three inputs are read, and the sums of the softmax; three are written.
+    assert figures("_scaled_dot_product_fused_attention_overrideable_backward", dims, kinds)[1] == (
+        2 * (5 + 3) * 192 + 4 * 48
+    )
+
+
 @pytest.mark.parametrize(
     ("kind", "kernel", "expected"),
     [
@@ -138,10 +183,18 @@ def test_reductions_write_what_is_left() -> None:
     assert figures("sum", [[4, 8]], ["bool"], "", "[0]") == (0, 32 + 64)
     assert figures("max", [[4, 8]], [F32], "", "1", "False") == (32, 128 + 16 + 32)
     assert figures("argmax", [[4, 8]], [F32], "", "1", "False") == (32, 128 + 32)
+    apart = ("", "[3, 3]", "[1, 1]", "[0, 0]", "[2, 2]", "False")
+    assert figures("max_pool2d_with_indices", [[1, 1, 8, 8]], [F32], *apart) == (16 * 9, 256 + 16 * 12)
     assert figures("max_pool2d_with_indices", [[1, 2, 8, 8]], [F32], "", "[2, 2]", "[]", "[0]") == (
         128,
         512 + 32 * (4 + 8),
     )
+
+
+def test_an_index_that_may_be_a_mask_is_no_size() -> None:
+    rows = figures("index", [[64, 8], [[5]]], [F32, "TensorList"])
+    assert rows == (0, 5 * 8 + 2 * 4 * 40)
+    assert "mask" in why("index", [[64, 8], [[64, 8]]], [F32, "TensorList"])
 
 
 def test_what_only_moves_has_no_operations() -> None:
