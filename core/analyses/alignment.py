@@ -123,13 +123,14 @@ class Collectives:
     Attributes:
         slice_row: int32.
         start_ns, end_ns: int64.
-        key: What must be alike on all ranks for it to be the same collective.
+        key: What must be alike on all ranks for it to be the same collective: name, group, number, and which
+            of those of that number; all differ.
     """
 
     slice_row: Int32
     start_ns: Int64
     end_ns: Int64
-    key: tuple[tuple[str, str, int], ...]
+    key: tuple[tuple[str, str, int, int], ...]
 
 
 NO_COLLECTIVES: Final = Collectives(np.empty(0, np.int32), np.empty(0, np.int64), np.empty(0, np.int64), ())
@@ -204,13 +205,16 @@ def share_one_group(trace: Trace) -> bool:
 
 
 def _numbered(trace: Trace, rows: Int64 | Int32, identities: Sequence[tuple[str, str, int]]) -> Collectives:
-    """Numbers collectives that have no number of their own within their name and group."""
-    keys: list[tuple[str, str, int]] = []
-    seen: dict[tuple[str, str], int] = {}
-    for name, group, number in identities:
-        order = seen.get((name, group), 0)
-        seen[name, group] = order + 1
-        keys.append((name, group, order if number == MISSING else number))
+    """Numbers collectives that have no number of their own within their name and group, else within it.
+
+    Several have one number where a call was coalesced from several and ran as several kernels.
+    """
+    keys: list[tuple[str, str, int, int]] = []
+    seen: dict[tuple[str, str, int], int] = {}
+    for identity in identities:
+        order = seen.get(identity, 0)
+        seen[identity] = order + 1
+        keys.append((*identity, order))
     start_ns = trace.slices.start_ns[rows]
     return Collectives(
         rows.astype(np.int32), start_ns, start_ns + trace.slices.duration_ns[rows], tuple(keys)
@@ -235,10 +239,10 @@ def match_collectives(ranks: Sequence[Collectives]) -> Int64:
     first of one rank need not be the first of another.
     """
     counts: list[dict[tuple[str, str], int]] = []
-    places: list[dict[tuple[str, str, int], int]] = []
+    places: list[dict[tuple[str, str, int, int], int]] = []
     for one in ranks:
         count: dict[tuple[str, str], int] = {}
-        for name, group, _ in one.key:
+        for name, group, *_ in one.key:
             count[name, group] = count.get((name, group), 0) + 1
         counts.append(count)
         places.append({key: place for place, key in enumerate(one.key)})

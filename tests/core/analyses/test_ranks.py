@@ -116,6 +116,21 @@ def test_a_late_rank_is_told_apart_from_a_slow_transfer() -> None:
     assert ranks.column("mean_lateness_ns").values.tolist() == [0, 16_666]
 
 
+def test_collectives_of_one_number_are_told_apart_by_their_turn() -> None:
+    """A coalesced call ran as two kernels: rank 1 is 10 us late at the first and 30 at the second."""
+    traces = []
+    for rank, arrivals in enumerate(((100, 200), (110, 230))):
+        said: dict[str, Any] = {"Collective name": "allreduce", "Process Group Name": "0", "Seq": 7}
+        events = [
+            kernel(REDUCE, start, end - start, **said)
+            for start, end in zip(arrivals, (150, 250), strict=True)
+        ]
+        traces.append(trace_of(*events, rank=rank, base_time_ns=10**18))
+    table = list_arrivals(TraceIndex(merge_traces(traces, aligned(*traces).shifts_ns).trace), WHOLE)
+    assert table.column("skew_ns").values.tolist() == [10_000, 30_000]
+    assert [table.rows_of(place).tolist() for place in (0, 1)] == [[0, 2], [1, 3]]
+
+
 def test_collectives_that_ranks_are_not_in_together_are_counted_and_left_out() -> None:
     """Rank 0 has left the second 100 us before rank 1 begins it; the first is one collective."""
     one = rank_trace(0, [100, 300], [170, 320], base_time_ns=10**18)
