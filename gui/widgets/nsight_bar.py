@@ -13,6 +13,7 @@ from core.units import format_count
 from gui.plain_text import control_text, plain_label, tip_text, visible_text
 from gui.reports.kernel_list import FILTERS, SORTS
 from gui.theme import set_kind
+from gui.widgets.elided_combo import ElidedCombo
 from gui.widgets.elided_label import ElidedLabel
 from gui.widgets.filter_field import FilterField
 from gui.widgets.segmented import Segmented
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 BAR_PX: Final = 36
 STRIP_PX: Final = 30
-BASELINE_PX: Final = 250
+BASELINE_PX: Final = 400
 _LONGEST_NOTE: Final = 160
 
 
@@ -54,12 +55,8 @@ class NsightBar(QWidget):
         set_kind(self.count, kind="caption")
         self.form = Segmented("Form", ("List", "Table"))
         self.form.chosen.connect(self.form_chosen)
-        self.baseline = QComboBox()
-        set_kind(self.baseline, size="small")
-        self.baseline.setAccessibleName("Baseline")
-        self.baseline.setToolTip("What the shown kernel is held against")
+        self.baseline = ElidedCombo("Baseline", "What the shown kernel is held against")
         self.baseline.setMaximumWidth(BASELINE_PX)
-        self.baseline.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.baseline.activated.connect(lambda place: baselines.choose(self.baseline.itemData(place)))
         self.add = QPushButton("Add baseline")
         self.add.setToolTip("Hold others against the shown kernel, of this report or another (Ctrl+B)")

@@ -24,6 +24,7 @@ from core.units import format_count, format_number, format_pct, parse_float
 from gui.plain_text import plain_label, visible_text
 from gui.rooflines.board import UNNAMED
 from gui.theme import set_kind
+from gui.widgets.elided_combo import ElidedCombo
 from gui.widgets.elided_label import ElidedLabel
 from gui.widgets.segmented import Segmented
 
@@ -53,7 +54,9 @@ class RooflineBar(QWidget):
         set_kind(self, kind="page-bar")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setFixedHeight(BAR_PX)
-        self.device = _selector("Device", "Whose ceilings are drawn, and whose kernels")
+        self.device = ElidedCombo(
+            "Device", "Whose ceilings are drawn, and whose kernels, by the name in the files"
+        )
         self.device.setFixedWidth(_DEVICE_PX)
         self.level = _selector("Memory", "Whose traffic makes the intensity")
         for level, title in LEVEL_TITLES.items():
@@ -99,7 +102,6 @@ class RooflineBar(QWidget):
         for name in board.devices:
             self.device.addItem(visible_text(name) or UNNAMED, name)
         self.device.setCurrentIndex(board.devices.index(board.ask.device or ""))
-        self.device.setToolTip("Whose ceilings are drawn, and whose kernels, by the name in the files")
         types = dict.fromkeys([*board.work_types, *([board.ask.work_type] if board.ask.work_type else [])])
         self.work_type.clear()
         self.work_type.addItem("All types", WorkType.NONE)

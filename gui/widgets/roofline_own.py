@@ -12,10 +12,9 @@ from core.errors import DashboardError
 from core.roofline.ceilings import CeilingOrigin, Ceilings, TrafficCeiling, WorkCeiling
 from core.roofline.points import WorkType
 from core.units import parse_float
-from gui.plain_text import visible_text
+from gui.plain_text import Paragraph, visible_text
 from gui.rooflines.board import UNNAMED
 from gui.theme import set_kind
-from gui.widgets.elided_label import ElidedLabel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,10 +43,11 @@ class OwnFigures(QWidget):
         super().__init__()
         set_kind(self, kind="page-bar")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.setFixedHeight(ROW_PX)
+        self.setMinimumHeight(ROW_PX)
         self._device = ""
         self._before = Ceilings(device="")
-        self.words = ElidedLabel()
+        self.words = Paragraph()
+        set_kind(self.words, kind="secondary")
         self.work_type = QComboBox()
         set_kind(self.work_type, size="small")
         self.work_type.setAccessibleName("Type of work of the peak")
@@ -59,10 +59,9 @@ class OwnFigures(QWidget):
         self.use = QPushButton("Use these figures")
         set_kind(self.use, size="small")
         row = QHBoxLayout(self)
-        row.setContentsMargins(12, 0, 12, 0)
+        row.setContentsMargins(12, 2, 12, 2)
         row.setSpacing(8)
-        row.addWidget(self.words)
-        row.addStretch(1)
+        row.addWidget(self.words, 1)
         for widget in (self.work_type, self.peak, self.bandwidth, self.use):
             row.addWidget(widget)
         self.use.clicked.connect(lambda _=False: self._enter())
@@ -79,11 +78,11 @@ class OwnFigures(QWidget):
         name = visible_text(device) or UNNAMED.lower()
         missing = _types_without_peak(board)
         if own is None:
-            self.words.set_full_text(f"No figures for {name}. {visible_text(board.ceilings.note)}")
+            self.words.set_plain(f"No figures for {name}. {visible_text(board.ceilings.note)}")
         else:
             titles = ", ".join(each.title for each in missing)
             lacking = f" No peak yet: {titles}." if titles else ""
-            self.words.set_full_text(f"Your figures for {name}.{lacking}")
+            self.words.set_plain(f"Your figures for {name}.{lacking}")
         wanted = missing[0] if missing else WorkType.FP32
         if not self.peak.text():
             self.work_type.setCurrentIndex(max(self.work_type.findData(wanted), 0))

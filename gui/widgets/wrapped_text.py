@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import math
 import re
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QMimeData, Qt
-from PySide6.QtGui import QResizeEvent, QTextOption
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QResizeEvent, QSyntaxHighlighter, QTextCharFormat, QTextOption
 from PySide6.QtWidgets import QFrame, QPlainTextEdit
 
 from core.files import printable
 from gui.theme import set_kind
 
 if TYPE_CHECKING:
-    from PySide6.QtCore import QEvent
+    from PySide6.QtCore import QEvent, QMimeData
+    from PySide6.QtGui import QTextDocument
 
 LONGEST_TEXT: Final = 4_096
 BREAK: Final = "\N{ZERO WIDTH SPACE}"
 """Takes no room and lets a line end. Printable text holds none, so that all of them are ours."""
 
-_ENDS_OF_PARTS: Final = re.compile(r"(?:::|[_<,/(])(?![_<,/(:\s]|$)", re.MULTILINE)
+_ROOM_PX: Final = 6
+_ENDS_OF_PARTS: Final = re.compile(r"(?:::|(?<=[^\W_])_++|[<,/(])(?![<,/(:\s]|$)", re.MULTILINE)
 
 
 class WrappedText(QPlainTextEdit):
@@ -39,6 +42,7 @@ class WrappedText(QPlainTextEdit):
         self.setTabChangesFocus(True)
         self.document().setDocumentMargin(0)
         set_kind(self, kind="name")
+        self._marks = _LowMarks(self.document())
 
     @property
     def text(self) -> str:
@@ -53,8 +57,12 @@ class WrappedText(QPlainTextEdit):
 
     def createMimeDataFromSelection(self) -> QMimeData:  # noqa: N802
         """What is copied or dragged: the text alone."""
-        copied = QMimeData()
-        copied.setText(self.textCursor().selection().toPlainText().replace(BREAK, ""))
+        # One made here would be deleted with the clipboard, after Python's end: Qt's own is filled anew.
+        copied = super().createMimeDataFromSelection()
+        copied.setText(copied.text().replace(BREAK, ""))
+        for form in copied.formats():
+            if form != "text/plain":
+                copied.removeFormat(form)
         return copied
 
     def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
@@ -69,9 +77,33 @@ class WrappedText(QPlainTextEdit):
             self._fit()
 
     def _fit(self) -> None:
-        # A plain text document measures its height in lines.
-        lines = min(max(1, round(self.document().size().height())), self._most_lines)
-        self.setFixedHeight(lines * self.fontMetrics().lineSpacing() + 6)
+        self.setFixedHeight(math.ceil(self._lines_height(self._most_lines)) + _ROOM_PX)
+
+    def _lines_height(self, most: int) -> float:
+        """How high the first lines are together, in pixels; scripts differ in it."""
+        height, block = 0.0, self.document().firstBlock()
+        while block.isValid() and most > 0:
+            # A plain text document lays a block out when it is asked for its size.
+            self.document().documentLayout().blockBoundingRect(block)
+            layout = block.layout()
+            height += sum(layout.lineAt(line).height() for line in range(min(layout.lineCount(), most)))
+            most -= layout.lineCount()
+            block = block.next()
+        return height
+
+
+class _LowMarks(QSyntaxHighlighter):
+    """Keeps the marks from making lines higher: fonts that lack them borrow them from a larger one."""
+
+    def __init__(self, document: QTextDocument) -> None:
+        super().__init__(document)
+        self._format = QTextCharFormat()
+        self._format.setFontPointSize(1)
+
+    def highlightBlock(self, text: str) -> None:  # noqa: N802
+        """Makes every mark as small as can be."""
+        for mark in re.finditer(BREAK, text):
+            self.setFormat(mark.start(), 1, self._format)
 
 
 def breakable(line: str) -> str:

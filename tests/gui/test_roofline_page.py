@@ -266,7 +266,7 @@ def test_an_unknown_device_gets_no_guess_but_a_field(
     assert not any(page.view.content.works)
     assert not any(page.view.content.traffics)
     assert page.own.isVisible()
-    assert page.own.words.full_text.startswith(f"No figures for {FUTURE}.")
+    assert page.own.words.plain.startswith(f"No figures for {FUTURE}.")
     assert page.strip.below.text() == "No roof is known"
     page.own.peak.setText("much")
     page.own.use.click()
@@ -290,11 +290,11 @@ def test_the_peak_that_most_of_the_time_needs_is_asked_for_first(
     page.own.peak.setText("1000")
     page.own.bandwidth.setText("4")
     choose(qtbot, page, page.own.use.click)
-    assert page.own.words.full_text == f"Your figures for {FUTURE}. No peak yet: FP32."
+    assert page.own.words.plain == f"Your figures for {FUTURE}. No peak yet: FP32."
     assert page.own.work_type.currentData() == WorkType.FP32
     page.own.peak.setText("80")
     choose(qtbot, page, page.own.use.click)
-    assert page.own.words.full_text == f"Your figures for {FUTURE}."
+    assert page.own.words.plain == f"Your figures for {FUTURE}."
 
 
 def test_measured_ceilings_stand_beside_the_data_sheet(

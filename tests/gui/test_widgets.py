@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QGuiApplication, QHelpEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QPushButton, QToolButton
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QToolButton, QToolTip
 
 from gui.plain_text import Paragraph, control_text, plain_label, strong_start, tip_text
 from gui.widgets.banner import BannerStack
 from gui.widgets.check_list import CheckList
 from gui.widgets.crash_dialog import CrashDialog
+from gui.widgets.elided_combo import ElidedCombo
 from gui.widgets.elided_label import ElidedLabel
 from gui.widgets.empty_state import EmptyState
 from gui.widgets.key_values import KeyValues
@@ -168,7 +169,10 @@ def test_an_empty_state_shows_its_whole_text(qtbot: QtBot, theme: ThemeControlle
     [
         ("ampere_sgemm_128x128_tn", ["ampere_", "sgemm_", "128x128_", "tn"]),
         ("void at::native::f<4, T>(int*)", ["void at::", "native::", "f<", "4, T>(", "int*)"]),
-        ("__half", ["__", "half"]),
+        ("__half", ["__half"]),
+        ("process.py(314): _bootstrap", ["process.py(", "314): _bootstrap"]),
+        ("cutlass__5x::_f/_g", ["cutlass__", "5x::", "_f/", "_g"]),
+        ("a__ b", ["a__ b"]),
         ("f<<<a,b", ["f<<<", "a,", "b"]),
         ("a/b/c.py", ["a/", "b/", "c.py"]),
         ("tail_", ["tail_"]),
@@ -201,4 +205,39 @@ def test_a_copied_name_is_the_name(qtbot: QtBot, theme: ThemeController) -> None
     text.set_text(names)
     text.selectAll()
     text.copy()
+    assert QGuiApplication.clipboard().mimeData().formats() == ["text/plain"]
     assert QGuiApplication.clipboard().text() == names.replace("\u200b", "\\u200b") == text.text
+
+
+def test_a_combo_box_shortens_its_choice_and_keeps_both_ends(qtbot: QtBot, theme: ThemeController) -> None:
+    name = "Baseline  rms_norm_matrix_kernel (launch 1), a_report_with_a_long_name"
+    combo = ElidedCombo("Baseline", "What it is held against")
+    qtbot.addWidget(combo)
+    combo.addItem(name)
+    combo.resize(2_000, 24)
+    combo.show()
+    assert combo.shown_text == name == combo.currentText()
+    combo.resize(220, 24)
+    assert combo.shown_text.startswith("Baseline")
+    assert combo.shown_text.endswith("name")
+    assert "\N{HORIZONTAL ELLIPSIS}" in combo.shown_text
+    place = combo.rect().center()
+    hover = QHelpEvent(QEvent.Type.ToolTip, place, combo.mapToGlobal(place))
+    QApplication.sendEvent(combo, hover)
+    assert QToolTip.text() == f"{name}\nWhat it is held against"
+    QToolTip.hideText()
+
+
+def test_a_wrapped_text_is_as_high_as_its_lines(qtbot: QtBot, theme: ThemeController) -> None:
+    """Marks that the font lacks add nothing to the height of a line."""
+    text = WrappedText("Name", 3)
+    qtbot.addWidget(text)
+    text.resize(400, 100)
+    text.show()
+    text.set_text("abc")
+    one = text.height()
+    text.set_text("a_b_c")
+    assert text.height() == one
+    text.set_text("a\nb\nc\nd\ne")
+    assert one < text.height() < 4 * one
+    assert text.verticalScrollBar().maximum() == 2
