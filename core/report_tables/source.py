@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.analyses.answer_columns import number_column, own_text_column
+from core.analyses.report_source.code_lines import NoLinesError, lines_of_binary
 from core.analyses.report_source.hot_lines import HotLines, file_name, hot_lines
 from core.readers.ncu_report.details import read_source
 from core.readers.ncu_report.instances import LaunchInstances
@@ -17,6 +18,7 @@ from core.tables.result import Column, ResultTable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from core.analyses.report_source.code_lines import BinaryLines
     from core.tables.columns import Float64, Int32
     from core.tables.ncu import Report, SourceFacts
 
@@ -43,7 +45,8 @@ def list_source(index: ReportIndex, launches: Int32 | None = None) -> ResultTabl
         launches: (n,) int32, only these; None is all.
     """
     rows = index.rows(launches)
-    found = [(launch, lines_of(index.report, launch)) for launch in rows.tolist()]
+    sources = _Sources(index.report)
+    found = [(launch, _lines_of(index.report, launch, sources)) for launch in rows.tolist()]
     of_row = np.array([launch for launch, lines in found for _ in range(len(lines))], np.int32)
     parts = [lines for _, lines in found if len(lines)]
     empty = NO_KERNELS if not found else _reasons(found)
@@ -76,12 +79,39 @@ def source_lines(report: Report, launch_row: int) -> ResultTable:
 
 def lines_of(report: Report, launch_row: int) -> HotLines:
     """Sums what was counted at the instructions of a launch by source line."""
+    return _lines_of(report, launch_row, _Sources(report))
 
-    def stored(source: SourceFacts) -> tuple[bytes, Sequence[tuple[str, str]]]:
-        content = read_source(report, source)
-        return content.binary, content.files
 
-    return hot_lines(report, launch_row, LaunchInstances(report, launch_row), stored)
+def _lines_of(report: Report, launch_row: int, sources: _Sources) -> HotLines:
+    return hot_lines(report, launch_row, LaunchInstances(report, launch_row), sources)
+
+
+class _Sources:
+    """The sources of a report, each read once however many launches came from it."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._known: dict[int, tuple[BinaryLines, Sequence[tuple[str, str]]] | str] = {}
+
+    def __call__(self, source: SourceFacts) -> tuple[BinaryLines, Sequence[tuple[str, str]]]:
+        """Returns the lines of a source's binary, and its imported files.
+
+        Raises:
+            NoLinesError: Its binary has none, and why.
+        """
+        if source.raw_begin not in self._known:
+            self._known[source.raw_begin] = self._read(source)
+        found = self._known[source.raw_begin]
+        if isinstance(found, str):
+            raise NoLinesError(found)
+        return found
+
+    def _read(self, source: SourceFacts) -> tuple[BinaryLines, Sequence[tuple[str, str]]] | str:
+        content = read_source(self._report, source)
+        try:
+            return lines_of_binary(content.binary), content.files
+        except NoLinesError as error:
+            return str(error)
 
 
 def _columns(parts: Sequence[HotLines]) -> tuple[Column, ...]:

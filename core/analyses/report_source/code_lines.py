@@ -11,16 +11,20 @@ from core.analyses.report_source.line_program import read_lines
 from core.tables.columns import NO_ROW
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from core.analyses.report_source.elf import Place
+    from core.analyses.report_source.line_program import LineTable
     from core.tables.columns import Int32, Int64
     from core.tables.ncu import Report, SourceFacts
 
-    SourceReader = Callable[[SourceFacts], tuple[bytes, Sequence[tuple[str, str]]]]
-    """From one of ``Report.sources`` to its binary and the (path, text) of its imported files."""
+    SourceReader = Callable[[SourceFacts], tuple["BinaryLines", Sequence[tuple[str, str]]]]
+    """From one of ``Report.sources`` to the lines of its binary and the (path, text) of imported files.
+
+    It may raise ``NoLinesError``.
+    """
 
 NO_BINARY: Final = "The report holds no binary of this kernel, so its instructions have no lines."
 NO_LINES: Final = "This kernel was built without line numbers: build it with `nvcc -lineinfo`."
@@ -29,6 +33,13 @@ NO_FUNCTION: Final = "The binary in the report has no lines of this kernel."
 
 class NoLinesError(Exception):
     """There are no lines; the text is the reason, for people."""
+
+
+class BinaryLines(NamedTuple):
+    """What a binary says of lines: its table, and where its functions lie."""
+
+    table: LineTable
+    places: Mapping[str, Place]
 
 
 class Located(NamedTuple):
@@ -65,17 +76,11 @@ def source_of(report: Report, launch_row: int) -> SourceFacts | None:
     return next(iter(holds or [source for source in alike if not source.functions]), None)
 
 
-def locate(source: SourceFacts, kernel: str, binary: bytes, addresses: NDArray[np.uint64]) -> Located:
-    """Finds the source line of each address.
-
-    Args:
-        source: The launch's source.
-        kernel: Its mangled name.
-        binary: The cubin.
-        addresses: (n,) uint64, of instructions.
+def lines_of_binary(binary: bytes) -> BinaryLines:
+    """Reads the line table of a cubin, which takes up to a second for a large one.
 
     Raises:
-        NoLinesError: There are none, and why.
+        NoLinesError: There is none, and why.
     """
     try:
         stored = DeviceBinary(binary)
@@ -85,6 +90,22 @@ def locate(source: SourceFacts, kernel: str, binary: bytes, addresses: NDArray[n
         raise NoLinesError(f"The binary of this kernel is damaged: {damage}.") from damage
     if table is None or not table.sections:
         raise NoLinesError(NO_LINES)
+    return BinaryLines(table, places)
+
+
+def locate(source: SourceFacts, kernel: str, binary: BinaryLines, addresses: NDArray[np.uint64]) -> Located:
+    """Finds the source line of each address.
+
+    Args:
+        source: The launch's source.
+        kernel: Its mangled name.
+        binary: What its cubin says of lines.
+        addresses: (n,) uint64, of instructions.
+
+    Raises:
+        NoLinesError: None of this kernel are known.
+    """
+    table, places = binary
     names, bases = _functions(source, kernel, addresses)
     function = (np.searchsorted(bases, addresses, side="right") - 1).astype(np.int32)
     offset = np.zeros(len(addresses), np.int64)

@@ -74,7 +74,7 @@ def hot_lines(
         report: The report.
         launch_row: Row of ``Report.launches``.
         read_instances: From a row of ``Report.metrics`` to its values by instance.
-        read_source: From one of ``Report.sources`` to its binary and imported files.
+        read_source: From one of ``Report.sources`` to the lines of its binary and imported files.
     """
     if report.kind != "ncu_report":
         return _none(NO_TABLE)
@@ -84,9 +84,9 @@ def hot_lines(
     sums = instruction_sums(report, launch_row, read_instances)
     if not len(sums):
         return _none(how_to_collect("SourceCounters", ("full",)))
-    binary, imported = read_source(source)
     kernel = report.strings[int(report.launches.mangled_name_id[launch_row])]
     try:
+        binary, imported = read_source(source)
         located = locate(source, kernel, binary, sums.address)
     except NoLinesError as error:
         return _none(str(error))

@@ -158,6 +158,7 @@ class _Reading:
         self._binary = binary
         self._data = data
         self._places = binary.relocations(SECTION)
+        self._texts: dict[str, bytes] = {}
         self._file_ids: dict[str, int] = {}
         self._sequences: dict[int, list[list[tuple[int, int, int]]]] = {}
 
@@ -226,7 +227,7 @@ class _Reading:
         if form == 0x0F:
             return cursor.unsigned()
         if form in _TEXTS:
-            texts = self._binary.content(_TEXTS[form]) or b""
+            texts = self._texts_of(_TEXTS[form])
             begin = cursor.fixed(offset_bytes)
             return _Cursor(texts, begin, len(texts)).text() if begin < len(texts) else ""
         if form == 0x09:
@@ -235,6 +236,12 @@ class _Reading:
         if form not in sizes:
             raise BinaryDamageError(f"its line table names files by form {form:#x}")
         return cursor.fixed(sizes[form])
+
+    def _texts_of(self, section: str) -> bytes:
+        """Returns the content of a section of texts, which is copied out of the binary once."""
+        if section not in self._texts:
+            self._texts[section] = self._binary.content(section) or b""
+        return self._texts[section]
 
     def _add_file(self, header: _Header, number: int, name: str, folder: int) -> None:
         inside = header.folders[folder] if 0 <= folder < len(header.folders) else ""

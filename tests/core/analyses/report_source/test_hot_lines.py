@@ -9,6 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from core.analyses.report_source import code_lines
+from core.analyses.report_source.elf import DeviceBinary
+from core.analyses.report_source.line_program import LineTable, read_lines
 from core.readers.ncu_report.reader import read_report
 from core.report_tables.index import ReportIndex
 from core.report_tables.source import list_source, source_lines
@@ -180,6 +183,24 @@ def test_a_kernel_that_the_binary_does_not_hold_has_no_lines(tmp_path: Path) -> 
 def test_a_launch_of_an_unknown_source_has_no_binary(tmp_path: Path) -> None:
     report = read(tmp_path, COUNTED, source(built("made_75"), ALL), reference=7)
     assert source_lines(report, 0).empty.startswith("The report holds no binary")
+
+
+def test_a_binary_is_read_once_for_all_its_launches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[DeviceBinary] = []
+
+    def counted(binary: DeviceBinary) -> LineTable | None:
+        calls.append(binary)
+        return read_lines(binary)
+
+    monkeypatch.setattr(code_lines, "read_lines", counted)
+    launches = [Launch(instances={"inst_executed": {BASE: 2 + n}}, more={"f5": SAXPY}) for n in range(3)]
+    path = tmp_path / "three.ncu-rep"
+    for binary, lines in ((built("made_75"), 3), (built("plain_75"), 0)):
+        calls.clear()
+        path.write_bytes(launch_report(*launches, sources=[source(binary, ALL)]))
+        found = list_source(ReportIndex(read_report(path)))
+        assert rows(found, "launch", "executed") == [(n, 2 + n) for n in range(lines)]
+        assert len(calls) == 1
 
 
 def test_the_table_of_all_launches_counts_those_without_lines(tmp_path: Path) -> None:

@@ -92,6 +92,20 @@ def test_version_5_counts_files_from_zero_and_keeps_texts_elsewhere() -> None:
     assert place(binary, "kernel", 0) == ("/two/a.cu", 10)
 
 
+def test_texts_elsewhere_are_taken_out_of_the_binary_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    content = DeviceBinary.content
+    asked: list[str] = []
+
+    def counted(self: DeviceBinary, name: str) -> bytes | None:
+        asked.append(name)
+        return content(self, name)
+
+    monkeypatch.setattr(DeviceBinary, "content", counted)
+    table = unit(5, NAMES_5, SET_ADDRESS + PROGRAM)
+    read_lines(DeviceBinary(elf(table, {".debug_line_str": b"/one\0/two\0"})))
+    assert asked.count(".debug_line_str") == 1
+
+
 def test_without_relocations_the_only_function_is_meant() -> None:
     assert place(elf(unit(2, NAMES_2, SET_ADDRESS + PROGRAM)), "kernel", 20) == ("/src/a.cu", 11)
 
