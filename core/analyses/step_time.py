@@ -152,13 +152,14 @@ def _host_waits(trace: Trace, launch_row: Int32, steps: Steps) -> tuple[Interval
     is_data &= np.isin(slices.name_id, [i for i, text in names_of(trace, is_data) if _DATA_NAME.search(text)])
     is_sync = slices.kind == SliceKind.RUNTIME
     is_sync &= np.isin(slices.name_id, [i for i, text in names_of(trace, is_sync) if _SYNC_NAME.search(text)])
+    waits = [np.flatnonzero(chosen) for chosen in (is_data, is_sync)]
     found: tuple[list[IntervalSet], list[IntervalSet]] = ([], [])
     for track, first, last in steps.threads():
         threads = launching & (tracks.process_id == tracks.process_id[track])
         threads[track] = True
         window = np.arange(first, last)
-        for place, chosen in enumerate((is_data, is_sync)):
-            rows = np.flatnonzero(chosen & threads[slices.track])
+        for place, chosen in enumerate(waits):
+            rows = chosen[threads[slices.track[chosen]]]
             start_ns = slices.start_ns[rows]
             line = union(np.zeros(len(rows), np.int64), start_ns, ends_ns(start_ns, slices.duration_ns[rows]))
             windows = cut_to_windows(line, window, steps.start_ns[first:last], steps.end_ns[first:last])
