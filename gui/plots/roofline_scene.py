@@ -34,6 +34,7 @@ _SELECTED_RING_PX: Final = 2.0
 _RING_GAP_PX: Final = 3.0
 _TITLE_OFF_PX: Final = 46
 _NOTICE_PX: Final = 8
+_NOTICE_WIDTH_PX: Final = 460
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,7 +143,9 @@ class RooflineScene:
 
     def _draw_notice(self, painter: QPainter, geometry: RooflineGeometry, notice: str) -> Box:
         """Draws words in the middle of the plot, over grid and ceilings, and returns their room."""
-        room = geometry.plot.adjusted(_NOTICE_PX, _NOTICE_PX, -_NOTICE_PX, -_NOTICE_PX)
+        plot = geometry.plot
+        beside = max(_NOTICE_PX, (plot.width() - _NOTICE_WIDTH_PX) / 2)
+        room = plot.adjusted(beside, _NOTICE_PX, -beside, -_NOTICE_PX)
         wrapped = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
         words = self._fonts.bold.boundingRect(room, wrapped, notice)
         ground = words.adjusted(-_NOTICE_PX, -_NOTICE_PX, _NOTICE_PX, _NOTICE_PX)

@@ -80,7 +80,7 @@ class RooflineInspector(QWidget):
             "verdict": InspectorSection(theme, "", self.verdict),
             "place": InspectorSection(theme, "On the roofline", self.facts),
             "distance": InspectorSection(
-                theme, "Distance to the roof", self.bar, _ends(self._reached, self._gain), self.above
+                theme, "Distance to the roof", self.bar, self._reached, self._gain, self.above
             ),
             "do": InspectorSection(theme, "What to do", self.verdict.remedies),
             "open": InspectorSection(theme, "", _row(self.open)),
@@ -153,8 +153,11 @@ class RooflineInspector(QWidget):
         self._reached.setText(reached_words(rate, roof))
         gain = roof / rate
         self._gain.setText(
-            f"this kernel: at most {format_number(gain, 3)}\N{MULTIPLICATION SIGN} faster" if gain > 1 else ""
+            f"This kernel alone: at most {format_number(gain, 3)}\N{MULTIPLICATION SIGN} faster"
+            if gain > 1
+            else ""
         )
+        self._gain.setVisible(gain > 1)
         self.above.set_plain(f"Above a ceiling, which cannot be: {above}." if above else "")
         self.above.setVisible(bool(above))
         return True
@@ -278,14 +281,4 @@ def _row(*widgets: QWidget) -> QWidget:
     for widget in widgets:
         row.addWidget(widget)
     row.addStretch(1)
-    return line
-
-
-def _ends(left: QWidget, right: QWidget) -> QWidget:
-    line = QWidget()
-    row = QHBoxLayout(line)
-    row.setContentsMargins(0, 0, 0, 0)
-    row.addWidget(left)
-    row.addStretch(1)
-    row.addWidget(right)
     return line
