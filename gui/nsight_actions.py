@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gui.actions import ActionSpec
-from gui.page_actions import ShownDocuments, tab_actions
+from gui.page_actions import ShownDocuments, roofline_action, tab_actions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -166,15 +166,7 @@ def _kernel_actions(shown: _Shown) -> list[ActionSpec]:
             enabled=shown.no_kernel,
             words="add baseline compare difference",
         ),
-        ActionSpec(
-            id="nsight.roofline",
-            text="Show this kernel on the roofline",
-            run=shown.on_page(lambda page: page.show_on_roofline()),
-            icon="chart-line-up",
-            menu=_MENU,
-            enabled=shown.no_kernel,
-            words="intensity ceilings",
-        ),
+        roofline_action(shown, "nsight", _MENU, shown.no_kernel),
         ActionSpec(
             id="nsight.no_baseline",
             text="Let go of the baseline",

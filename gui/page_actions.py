@@ -70,6 +70,29 @@ class ShownDocuments(ShownPage[D]):
         return self.no_tab() or (f"the {self.noun} is being read" if reading else None)
 
 
+def roofline_action(
+    shown: ShownPage[Any], name: str, menu: str, no_kernel: Callable[[], str | None]
+) -> ActionSpec:
+    """Shows the chosen kernel on the roofline.
+
+    Args:
+        shown: The page.
+        name: Of the page, as actions begin: "trace".
+        menu: Where it stands.
+        no_kernel: Why no kernel is chosen.
+    """
+    return ActionSpec(
+        id=f"{name}.roofline",
+        text="Show this kernel on the roofline",
+        run=shown.on_page(lambda page: page.show_on_roofline()),
+        icon="chart-line-up",
+        shortcut="Ctrl+L",
+        menu=menu,
+        enabled=no_kernel,
+        words="intensity ceilings point",
+    )
+
+
 def tab_actions(shown: ShownDocuments[Any], name: str, menu: str) -> list[ActionSpec]:
     """Closing a tab and going to its neighbours.
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from core.tables.selection import WHOLE
 from gui.actions import ActionSpec
-from gui.page_actions import ShownDocuments, tab_actions
+from gui.page_actions import ShownDocuments, roofline_action, tab_actions
 from gui.traces.groupings import GROUPINGS
 from gui.widgets.kernel_profile import TITLE, KernelProfiling
 
@@ -93,7 +93,7 @@ class _Shown(ShownDocuments["TracePage"]):
         return self.no_selection() or (f"the selected slice has no {which}" if missing else None)
 
     def no_kernel(self) -> str | None:
-        """Why there is no kernel to profile."""
+        """Why no kernel is selected."""
         page = self._page()
         facts = None if page is None else page.trace_inspector.facts
         missing = facts is None or not facts.is_kernel
@@ -220,6 +220,7 @@ def _selection_actions(shown: _Shown) -> list[ActionSpec]:
             tip="Shows the command for the selected kernel, and runs it where ncu is installed.",
             words="ncu counters kernel report",
         ),
+        roofline_action(shown, "trace", "Trace", shown.no_kernel),
     ]
 
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from gui.context import PageContext
     from gui.rooflines.sources import OwnerPage, PointAsked
 
-ROOFLINE = "roofline"
-
 
 class NsightPage(DocumentPage[NsightView]):
     """Shows what ``OpenReports`` lists."""
@@ -36,8 +34,7 @@ class NsightPage(DocumentPage[NsightView]):
     def __init__(self, context: PageContext) -> None:
         super().__init__(context, context.reports, "report")
         self.baselines = Baselines(self)
-        has_roofline = any(spec.id == f"view.{ROOFLINE}" for spec in context.actions.specs)
-        self.nsight_inspector = NsightInspector(context.theme, has_roofline=has_roofline)
+        self.nsight_inspector = NsightInspector(context.theme, has_roofline=self.has_roofline)
         self._empty = EmptyState(
             context.theme,
             "cpu",
@@ -139,8 +136,7 @@ class NsightPage(DocumentPage[NsightView]):
             inspector.show_kernel(document, row, view.place_words)
 
     def show_on_roofline(self) -> None:
-        """Shows the chosen kernel among all others, below what its device can do."""
-        view, shown = self.view, self.context.reports.shown
-        if view is not None and view.row is not None and shown is not None:
-            self.context.points.want("nsight", shown, view.row)
-            self.context.navigate(ROOFLINE)
+        """Shows the chosen kernel on the roofline: a report offers a point for each launch."""
+        view = self.view
+        if view is not None and view.row is not None:
+            self.show_point(view.row)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, Generic, Protocol, TypeVar
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
@@ -128,6 +128,9 @@ class Page(QWidget):
         self.banners.dismiss("error")
 
 
+ROOFLINE: Final = "roofline"
+
+
 class DocumentView(Protocol):
     """What stands in a tab of a page of documents: a widget, and the file that it shows."""
 
@@ -221,6 +224,24 @@ class DocumentPage(Page, Generic[V]):
         self._read_shown()
         if self.view is not None:
             self.view.take_keyboard()
+
+    # --- the roofline
+
+    @property
+    def has_roofline(self) -> bool:
+        """Whether there is a page to show a kernel on."""
+        return any(spec.id == f"view.{ROOFLINE}" for spec in self.context.actions.specs)
+
+    def show_point(self, row: int) -> None:
+        """Shows a kernel of the shown file among all others, below what its device can do.
+
+        Args:
+            row: Of the points that the file offers.
+        """
+        shown = self._documents.shown
+        if shown is not None:
+            self.context.points.want(self.NAME, shown, row)
+            self.context.navigate(ROOFLINE)
 
     # --- the list
 

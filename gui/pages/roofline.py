@@ -19,7 +19,7 @@ from gui.plain_text import control_text, visible_text
 from gui.plots.export import save_png, save_svg
 from gui.plots.roofline_board import content_of
 from gui.plots.roofline_view import RooflineView
-from gui.rooflines.board import Board, BoardAsk, build_board, device_to_see, with_verdicts
+from gui.rooflines.board import Board, BoardAsk, ask_to_see, build_board, with_verdicts
 from gui.rooflines.measuring import CeilingMeasuring
 from gui.rooflines.sources import PointAsked
 from gui.theme import set_kind
@@ -262,8 +262,7 @@ class RooflinePage(Page):
                 for source in sources
             }
             offered = [(source, offers[id(source)]) for source in sources]
-            device = ask.device if to_see is None else device_to_see(offered, ask.device, *to_see)
-            board = build_board(offered, replace(ask, device=device), own)
+            board = build_board(offered, ask if to_see is None else ask_to_see(offered, ask, *to_see), own)
             verdicts = {
                 place: judged[id(source)] for place, source in enumerate(sources) if id(source) in judged
             }
@@ -283,7 +282,7 @@ class RooflinePage(Page):
         self.show_error(error)
 
     def _take(self, answer: _Answer) -> None:
-        before = self.board
+        before, to_see = self.board, self._to_see
         self._to_see = None
         self._offers = answer.offers
         same_view = before is not None and (before.ask.device, before.ask.level) == (
@@ -291,6 +290,8 @@ class RooflinePage(Page):
             answer.board.ask.level,
         )
         self._show_board(answer.board, answer.content, keep_view=same_view)
+        if to_see is not None and to_see[1] is not None:
+            self._uncover_selected()
         self._judge(answer.board.sources)
 
     def _judge(self, sources: Sequence[PointSource]) -> None:
@@ -425,6 +426,17 @@ class RooflinePage(Page):
             self.view.select(-1 if row is None else board.point_of_row(row))
         self._select_in_table(row)
         self._show_inspector()
+
+    def _uncover_selected(self) -> None:
+        """Lets neither the legend nor the filter of the table hide what another page asked for."""
+        row, board, model = self.selected_row, self.board, self.table.model
+        if row is None or board is None:
+            return
+        point = board.point_of_row(row)
+        if point >= 0:
+            self.view.uncover(point)
+        if model.words and row not in model.rows:
+            self.table.bar.field.clear()
 
     def _show_inspector(self) -> None:
         row, board = self.selected_row, self.board

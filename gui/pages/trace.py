@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from core.files import SAMPLE_TRACE
 from gui.pages.page import DocumentPage
+from gui.plain_text import visible_text
 from gui.rooflines.sources import PointAsked, PointSource
 from gui.traces.document import TraceDocument
 from gui.traces.recent_reports import RecentReports
@@ -39,7 +40,7 @@ class TracePage(DocumentPage[TraceView]):
     def __init__(self, context: PageContext) -> None:
         super().__init__(context, context.traces, "trace")
         self._described: dict[Path, SliceFacts] = {}
-        self.trace_inspector = TraceInspector(context.theme)
+        self.trace_inspector = TraceInspector(context.theme, has_roofline=self.has_roofline)
         self._reports = RecentReports(context.reports, context.points, self)
         self._empty = {running: self._build_empty(running=running) for running in (False, True)}
         for empty in self._empty.values():
@@ -74,6 +75,7 @@ class TracePage(DocumentPage[TraceView]):
         inspector.step_asked.connect(self._select_step)
         inspector.slice_asked.connect(self._select_slice)
         inspector.report_asked.connect(self._open_report)
+        inspector.roofline_asked.connect(self.show_on_roofline)
         self._reports.changed.connect(self._pass_reports)
 
     # --- what the window asks
@@ -131,6 +133,9 @@ class TracePage(DocumentPage[TraceView]):
             signal.connect(self.context.actions.refresh)
         view.failed.connect(self.show_error)
         view.told.connect(self.told)
+        view.roofline_asked.connect(self._show_on_roofline)
+        if self.has_roofline:
+            view.offer_roofline()
         view.selection_changed.connect(lambda: self._selection_changed(path))
         return view
 
@@ -206,6 +211,27 @@ class TracePage(DocumentPage[TraceView]):
         asked = PointAsked(page="nsight", path=path, row=int(call.launch_rows[0]), name=name)
         self.context.navigate(asked.page)
         self.context.points.asked.emit(asked)
+
+    def show_on_roofline(self) -> None:
+        """Shows the selected kernel on the roofline, or says why it has no point there."""
+        facts = self.trace_inspector.facts
+        if facts is not None:
+            self._show_on_roofline(facts.row)
+
+    def _show_on_roofline(self, row: int) -> None:
+        """Does it for the kernel of a slice: all calls of one name share a point."""
+        document = None if self.view is None else self.view.document
+        if document is None or document.trace is None:
+            return
+        offered, point, why = document.offered, None, "the kernels are still being placed"
+        if offered is not None:
+            slices = document.trace.slices
+            point = offered.row_named(document.trace.strings[int(slices.name_id[row])])
+            why = "this is no kernel" if point is None else offered.why_no_place(point)
+        if point is not None and not why:
+            self.show_point(point)
+        else:
+            self.told.emit(f"No point on the roofline: {visible_text(why)}")
 
     def _select_same(self) -> None:
         facts, view = self.trace_inspector.facts, self.view

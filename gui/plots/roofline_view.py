@@ -222,6 +222,12 @@ class RooflineView(PlotSurface):
         self.categories_changed.emit()
         self.update()
 
+    def uncover(self, point: int) -> None:
+        """Shows the category of a point again, if the legend has hidden it."""
+        category = int(self._content.points.category[point])
+        if category in self._hidden:
+            self.toggle_category(category)
+
     def open_at(self, at: QPointF) -> None:
         """Opens the point there."""
         point = self.point_at(at)

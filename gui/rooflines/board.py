@@ -161,26 +161,34 @@ def with_verdicts(board: Board, verdicts: dict[int, tuple[Verdict | None, ...]])
     return replace(board, verdicts=found, table=table)
 
 
-def device_to_see(
+def ask_to_see(
     offers: Sequence[tuple[PointSource, OfferedPoints]],
-    asked: str | None,
+    asked: BoardAsk,
     source: PointSource,
     row: int | None,
-) -> str | None:
-    """Returns the device on which a document's kernels can be seen.
+) -> BoardAsk:
+    """Returns what to ask for so that a document's kernels can be seen.
 
     Args:
         offers: What the sources gave.
-        asked: The device that is shown; kept if the document has kernels on it.
+        asked: What is shown; its device is kept if the document has kernels on it.
         source: The document; one that gave nothing changes nothing.
         row: Of its points the one that is to be seen; None for any.
     """
     own = [each for each in offers if each[0] is source]
-    if own and row is not None:
-        offer = own[0][1]
-        return offer.ceilings[int(offer.device_of[row])].device
-    devices = _devices(own)
-    return asked if asked in devices or not devices else devices[0]
+    if not own or row is None:
+        devices = _devices(own)
+        return asked if asked.device in devices or not devices else replace(asked, device=devices[0])
+    offer = own[0][1]
+    is_modelled = offer.points.origin[row] == PointOrigin.MODELLED
+    hides = asked.work_type not in (WorkType.NONE, offer.points.work_type[row])
+    return replace(
+        asked,
+        device=offer.ceilings[int(offer.device_of[row])].device,
+        modelled=asked.modelled or bool(is_modelled),
+        measured=asked.measured or not is_modelled,
+        work_type=WorkType.NONE if hides else asked.work_type,
+    )
 
 
 def _devices(offers: Sequence[tuple[PointSource, OfferedPoints]]) -> tuple[str, ...]:

@@ -44,6 +44,17 @@ class OfferedPoints:
     judge: Callable[[Progress], tuple[Verdict | None, ...]]
     note: str = ""
 
+    def row_named(self, name: str) -> int | None:
+        """Row of a kernel by its full name; None if there is none."""
+        points = self.points
+        ids = enumerate(points.name_id.tolist())
+        return next((row for row, text_id in ids if points.strings[text_id] == name), None)
+
+    def why_no_place(self, row: int) -> str:
+        """Why a kernel has no point by its traffic through DRAM; "" if it has one."""
+        reason_id = int(self.points.reason_id[row])
+        return "" if reason_id < 0 else self.points.strings[reason_id]
+
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class PointSource:

@@ -389,6 +389,11 @@ class TraceDocument(OpenedFile):
         return replace(offered, judge=judge)
 
     @property
+    def offered(self) -> OfferedPoints | None:
+        """Its modelled points; None until they are made."""
+        return self._offered
+
+    @property
     def rank_words(self) -> str:
         """Behind its name: how many ranks it joins, "" of a single file."""
         return f", {self.rank_count} ranks" if self.rank_count > 1 else ""

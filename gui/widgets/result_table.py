@@ -97,6 +97,8 @@ class ResultTableWidget(QWidget):
         self._tasks = tasks
         self.file_stem = ""
         """What names of exported files begin with."""
+        self.row_actions: tuple[tuple[str, Callable[[RowChosen], object]], ...] = ()
+        """What the context menu offers of a row, before anything else; set by whoever shows the table."""
         self._settled: ResultTable | None = None
         self._kept = _Kept(None, np.empty(0, np.int32), -1, {})
         self.model = ResultModel(tasks, self)
@@ -307,7 +309,10 @@ class ResultTableWidget(QWidget):
         """The context menu of a cell; a place of -1 is beside the rows."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        if place >= 0:
+        if place >= 0 and self.model.table is not None:
+            chosen = RowChosen(self.model.table, self.model.row_at(place))
+            for words, run in self.row_actions:
+                menu.addAction(words, partial(run, chosen))
             menu.addAction("Copy cell", lambda: self._copy_cell(place, column))
         rows = "selected rows" if len(self.selected_rows()) else "all rows"
         kinds: tuple[tuple[str, TextKind], ...] = (("", "tsv"), (" as CSV", "csv"), (" as JSON", "json"))

@@ -53,15 +53,19 @@ class TraceInspector(QWidget):
         step_asked: The step of the slice should be shown.
         slice_asked: Row of a slice that should be selected: its operator or its launch.
         report_asked: ``MeasuredCall``: the kernel should be shown in the report that measured it.
+        roofline_asked: The kernel should be shown on the roofline.
     """
 
     same_asked = Signal()
     step_asked = Signal()
     slice_asked = Signal(int)
     report_asked = Signal(object)
+    roofline_asked = Signal()
 
-    def __init__(self, theme: ThemeController) -> None:
+    def __init__(self, theme: ThemeController, *, has_roofline: bool) -> None:
+        """Args: ``has_roofline``: whether there is a page to show a kernel on."""
         super().__init__()
+        self._has_roofline = has_roofline
         self._facts: SliceFacts | None = None
         self._shown_step: ShownStep | None = None
         self.head = InspectorHead(theme, "Trace")
@@ -78,11 +82,13 @@ class TraceInspector(QWidget):
         self._step = _button("Select this step", self.step_asked.emit)
         self._op = _button("Go to the operator", self._go_to_operator)
         self._launch = _button("Go to the launch", self._go_to_launch)
+        self.roofline = _button("Show on roofline", self.roofline_asked.emit)
         self.kernel = KernelSections(theme)
         self.kernel.report_asked.connect(lambda: self.report_asked.emit(self.kernel.call))
         self._sections = {
             "nothing": InspectorSection(theme, "", self._nothing),
             "name": InspectorSection(theme, "", self.name),
+            "roofline": InspectorSection(theme, "", _line(self.roofline)),
             "parts": InspectorSection(
                 theme,
                 "Where its time went",
@@ -181,6 +187,7 @@ class TraceInspector(QWidget):
         self._op.setVisible(facts.caller.op_row is not None)
         self._launch.setVisible(facts.caller.launch_row is not None)
         shown = ["name", "this", "same", "arguments"]
+        shown += ["roofline"] if self._has_roofline and facts.is_kernel else []
         shown += ["collective"] if facts.collective else []
         shown += ["caller"] if caller else []
         shown += ["stack"] if facts.caller.stack else []

@@ -31,6 +31,9 @@ LAUNCHES: Final = "launches"
 WORK: Final = "work"
 OPERATORS: Final = "ops"
 QUALITY: Final = "quality"
+KERNEL_TABLES: Final = frozenset({KERNELS, LAUNCHES, WORK})
+"""Whose rows stand for kernels."""
+
 TABS: Final[tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = (
     ("Kernels", ((KERNELS, "Grouped"), (LAUNCHES, "Per launch"), (WORK, "Modelled"))),
     ("Operators", ((OPERATORS, "By name"), ("ops_by_shape", "By shape"))),

@@ -19,7 +19,7 @@ from gui.widgets.document_tabs import trace_stem
 from gui.widgets.file_reading import FileReading
 from gui.widgets.step_words import step_of_row
 from gui.widgets.trace_bar import FiguresStrip, TraceBar
-from gui.widgets.trace_tables import KERNELS, QUALITY, TraceTables
+from gui.widgets.trace_tables import KERNEL_TABLES, KERNELS, QUALITY, TraceTables
 from gui.widgets.trace_timeline import TraceTimeline
 from gui.widgets.trace_words import without_kernels
 
@@ -46,11 +46,13 @@ class TraceView(QWidget):
         selection_changed: Another slice is selected, or none; or another range.
         failed: The ``DashboardError`` of an export.
         told: A few words on what was copied or written.
+        roofline_asked: Row of a slice whose kernel should be shown on the roofline.
     """
 
     selection_changed = Signal()
     failed = Signal(object)
     told = Signal(str)
+    roofline_asked = Signal(int)
 
     def __init__(
         self, document: TraceDocument, theme: ThemeController, tasks: Tasks, settings: Settings
@@ -62,6 +64,7 @@ class TraceView(QWidget):
         self._hit = -1
         self._quiet = False
         self._selected = False
+        self._has_roofline = False
         self.step: ShownStep | None = None
         """The step that is selected in the table of steps."""
         self._wanted_row: int | None = None
@@ -163,6 +166,8 @@ class TraceView(QWidget):
         self.reading.show_progress(progress.words, progress.read_bytes, progress.total_bytes)
 
     def _show_answer(self, answer: TableAnswer) -> None:
+        of_kernels = self._has_roofline and answer.ask.table in KERNEL_TABLES
+        self.tables.table.row_actions = (("Show on roofline", self._ask_roofline),) if of_kernels else ()
         self.tables.show_answer(answer)
 
     def _begin_arranging(self) -> None:
@@ -232,6 +237,18 @@ class TraceView(QWidget):
         rows = chosen.table.rows_of(chosen.row)
         if len(rows):
             self.timeline.show_slices(rows)
+
+    def offer_roofline(self) -> None:
+        """Puts the way to the roofline into the menu of rows that stand for kernels."""
+        self._has_roofline = True
+
+    def _ask_roofline(self, chosen: RowChosen) -> None:
+        """Asks for the longest kernel of a row."""
+        rows = chosen.table.rows_of(chosen.row)
+        if len(rows):
+            self.roofline_asked.emit(self._longest(rows))
+        else:
+            self.told.emit("No point on the roofline: the row stands for no kernel")
 
     def _longest(self, rows: Int32) -> int:
         trace = self.document.trace

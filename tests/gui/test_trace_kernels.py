@@ -144,7 +144,7 @@ def test_kernels_have_a_verdict_and_the_inspector_its_evidence(
     assert (sections.verdict.pill.text, sections.verdict.how.text()) == ("Memory-bound", "modelled")
     assert sections.verdict.evidence.rows
     assert sections.verdict.remedies.lines
-    assert all(" of the trace's kernel time, estimate." in line for line in sections.verdict.remedies.lines[:1])
+    assert " of the trace's kernel time, estimate." in sections.verdict.remedies.lines[0]
     assert sections.isVisibleTo(trace_page(window).trace_inspector)
     trace_page(window).trace_inspector.head.copy_asked.emit()
     assert "Memory-bound, modelled\n" in QGuiApplication.clipboard().text()
@@ -297,3 +297,74 @@ def test_a_trace_without_kernels_is_as_before(qtbot: QtBot, window: MainWindow, 
     qtbot.waitUntil(lambda: table_of(view) is not None, timeout=LIMIT_MS)
     assert not view.document.extras.has_any
     assert not window.context.tasks.shown
+
+
+def test_a_kernel_is_shown_on_the_roofline_by_key_menu_and_button(
+    qtbot: QtBot, window: MainWindow, open_trace: Callable[[Path], TraceView], tmp_path: Path
+) -> None:
+    view = open_trace(training(tmp_path))
+    page = trace_page(window)
+
+    def by_key() -> None:
+        window.context.actions.trigger("trace.roofline")
+
+    def by_menu() -> None:
+        table = view.tables.table
+        row = list(column(view, "calls")).index(RELU)
+        menu = table.menu(table.model.place_of(row), 0)
+        next(each for each in menu.actions() if each.text() == "Show on roofline").trigger()
+        menu.close()
+
+    select(qtbot, window, view, RELU)
+    for ask in (by_key, page.trace_inspector.roofline.click, by_menu):
+        ask()
+        qtbot.waitUntil(lambda: window.page.NAME == "roofline", timeout=LIMIT_MS)
+        assert selected_on(qtbot, window) == RELU
+        roofline: RooflinePage = window.page  # type: ignore[assignment]
+        roofline.clear_selection()
+        window.navigate("trace")
+
+
+def test_a_kernel_without_a_point_says_why_where_it_is(
+    qtbot: QtBot, window: MainWindow, open_trace: Callable[[Path], TraceView], tmp_path: Path
+) -> None:
+    view = open_trace(training(tmp_path))
+    select(qtbot, window, view, ODD)
+    page = trace_page(window)
+    with qtbot.waitSignal(page.told) as told:
+        page.trace_inspector.roofline.click()
+    assert told.args is not None
+    assert told.args[0].startswith("No point on the roofline: ")
+    assert window.page is page
+
+
+def test_what_is_asked_for_is_not_hidden_on_the_roofline(
+    qtbot: QtBot, window: MainWindow, open_trace: Callable[[Path], TraceView], tmp_path: Path
+) -> None:
+    view = open_trace(training(tmp_path))
+    select(qtbot, window, view, RELU)
+    window.context.actions.trigger("trace.roofline")
+    assert selected_on(qtbot, window) == RELU
+    roofline: RooflinePage = window.page  # type: ignore[assignment]
+    point = roofline.view.selected
+    roofline.view.toggle_category(int(roofline.view.content.points.category[point]))
+    roofline.table.bar.field.setText(GEMM)
+    roofline.bar.modelled.click()
+    qtbot.waitUntil(lambda: not len(roofline.view.content.points), timeout=LIMIT_MS)
+    window.navigate("trace")
+    window.context.actions.trigger("trace.roofline")
+    assert selected_on(qtbot, window) == RELU
+    assert roofline.bar.modelled.isChecked()
+    assert roofline.view.hidden_categories == frozenset()
+    assert roofline.view.notice == ""
+    qtbot.waitUntil(lambda: len(roofline.table.model.rows) == 3, timeout=LIMIT_MS)
+
+
+def selected_on(qtbot: QtBot, window: MainWindow) -> str:
+    """Waits until a point is selected on the Roofline page, and returns the full name of its kernel."""
+    page: RooflinePage = window.page  # type: ignore[assignment]
+    assert page.NAME == "roofline"
+    qtbot.waitUntil(lambda: page.selected_row is not None and page.view.selected >= 0, timeout=LIMIT_MS)
+    board = page.board
+    assert board is not None
+    return board.points.strings[int(board.points.name_id[page.selected_row])]
