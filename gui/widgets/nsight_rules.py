@@ -60,6 +60,7 @@ class RuleRow(QWidget):
         self._tools = tools
         icon, self._token, word = _LOOKS[rule.severity]
         self._icon_name = icon
+        self._texts: list[QLabel] = []
         self._icon = QLabel()
         self._icon.setAccessibleName(word)
         self._icon.setToolTip(word)
@@ -128,6 +129,7 @@ class RuleRow(QWidget):
         label.setText(rich_text(message.runs, lead))
         label.setAccessibleName(" ".join((lead, "".join(run.text for run in message.runs))).strip())
         label.linkActivated.connect(self._follow)
+        self._texts.append(label)
         return label
 
     def _focus(self) -> QWidget | None:
@@ -158,6 +160,11 @@ class RuleRow(QWidget):
 
     def _draw(self, theme: Theme) -> None:
         self._icon.setPixmap(theme.pixmap(self._icon_name, self._token, ICON_PX, self.devicePixelRatioF()))
+        for label in self._texts:
+            # A link keeps the colour that it was laid out with.
+            text = label.text()
+            label.clear()
+            label.setText(text)
         self.update()
 
     def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802

@@ -303,7 +303,11 @@ class Heading(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(PAD_PX, 10, PAD_PX, 4)
         layout.addWidget(label)
-        theme.changed.connect(lambda _: self.update())
+        # A method, not a lambda: the connection must end with the heading.
+        theme.changed.connect(self._draw)
+
+    def _draw(self, _theme: Theme) -> None:
+        self.update()
 
     def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: N802
         """Draws the line."""

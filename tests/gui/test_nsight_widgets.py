@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint
+from shiboken6 import isValid
 
 from core.analyses.report_view.facts import (
     Comparison,
@@ -48,7 +49,7 @@ from gui.widgets.nsight_parts import PartFrame, PartTools, bars_of, grid_of, par
 from gui.widgets.nsight_plot import LineChart
 from gui.widgets.nsight_roofline import RooflineChart
 from gui.widgets.nsight_rules import RuleRow, rich_text
-from gui.widgets.nsight_sections import MissingNote, SectionCard
+from gui.widgets.nsight_sections import Heading, MissingNote, SectionCard
 from gui.widgets.nsight_tabs import points_of, tab_of
 from gui.widgets.nsight_timeline import ROW_PX, TimelineChart
 
@@ -394,6 +395,31 @@ def test_a_link_of_a_rule_leads_to_its_section(qtbot: QtBot, tools: PartTools) -
     with qtbot.waitSignal(row.source_asked) as address:
         row._follow("source:14a9")
     assert address.args == ["14a9"]
+
+
+def test_links_take_the_colour_of_another_theme(
+    qtbot: QtBot, theme: ThemeController, tools: PartTools
+) -> None:
+    row = RuleRow(rule(), tools, is_whole=True)
+    qtbot.addWidget(row)
+    row.resize(500, 200)
+    for name in ("dark", "light", "dark"):
+        theme.set_theme(name)
+        accent = theme.theme.color("accent").rgb()
+        image = row.grab().toImage()
+        assert any(
+            image.pixel(x, y) == accent for x in range(image.width()) for y in range(image.height())
+        ), name
+
+
+def test_a_heading_that_is_gone_hears_of_no_theme(qtbot: QtBot, theme: ThemeController) -> None:
+    heading = Heading(theme, "Gone", line=True)
+    heading.deleteLater()
+    qtbot.waitUntil(lambda: not isValid(heading))
+    with qtbot.captureExceptions() as raised:
+        theme.set_theme("light")
+        theme.set_theme("dark")
+    assert raised == []
 
 
 def test_a_rule_shows_its_tables_where_it_is_shown_whole(qtbot: QtBot, tools: PartTools) -> None:
