@@ -15,7 +15,15 @@ import numpy as np
 from core.analyses.ncu_counters import MOST_COUNTED
 from core.roofline.verdict_limits import FULL_WAVES, LEANING_BY_PCT, LEANING_PCT
 from core.tables.columns import MISSING, NO_ROW
-from core.tables.ncu_terms import DRAM_BYTES, DRAM_BYTES_PER_S, GRID_SIZE, MEMORY_PCT, SM_PCT
+from core.tables.ncu_terms import (
+    DRAM_BYTES,
+    DRAM_BYTES_PER_S,
+    DRAM_READ_BYTES,
+    DRAM_WRITTEN_BYTES,
+    GRID_SIZE,
+    MEMORY_PCT,
+    SM_PCT,
+)
 
 if TYPE_CHECKING:
     from core.analyses.categories import Category
@@ -145,7 +153,7 @@ class LaunchFacts:
 
     @property
     def idle_of_wave(self) -> float | None:
-        """Part of the device that the blocks leave without work, None unless they do."""
+        """Part of the places for blocks that stay empty, None unless the launch is smaller than a wave."""
         if not self.is_underfilled:
             return None
         if self.waves is not None:
@@ -309,7 +317,10 @@ def _stalls(numbers: _Numbers) -> tuple[Stall, ...]:
 
 def _dram_bytes(numbers: _Numbers, duration_ns: int) -> float | None:
     counted = numbers.number(DRAM_BYTES)
-    rate = numbers.number(DRAM_BYTES_PER_S)
-    if counted is not None or rate is None or duration_ns == MISSING:
+    if counted is not None:
         return counted
-    return rate * duration_ns / 1e9
+    read, written = numbers.number(DRAM_READ_BYTES), numbers.number(DRAM_WRITTEN_BYTES)
+    if read is not None and written is not None:
+        return read + written
+    rate = numbers.number(DRAM_BYTES_PER_S)
+    return None if rate is None or duration_ns == MISSING else rate * duration_ns / 1e9

@@ -95,7 +95,7 @@ def _fill(facts: LaunchFacts, share: Share) -> Remedy | None:
         f"Launch more blocks{size}. Smaller tiles, split-K, a larger batch, or several such launches in one."
     )
     return share.remedy(
-        text, _bounded(facts, idle), "the idle part of the device, not beyond the nearest roof"
+        text, _bounded(facts, idle), "the places for blocks that stay empty, not beyond the nearest roof"
     )
 
 

@@ -163,6 +163,14 @@ def test_without_tensor_cores_in_sight_a_plain_kernel_stays_off_them(tmp_path: P
     assert not [each for each in found if "tensor" in each.text]
 
 
+def test_bytes_read_and_written_count_where_their_sum_is_not_stored(tmp_path: Path) -> None:
+    launch = throughputs(10.0, 80.0, kernel="silu(float *, const float *, int)", **DRAM)
+    launch |= {"dram__bytes_read.sum": 500_000_000, "dram__bytes_write.sum": 24_000_000}
+    assert "It moves 524.0 MB through DRAM." in only(remedies(tmp_path, launch), "Fuse").text
+    del launch["dram__bytes_write.sum"]
+    assert "through DRAM" not in only(remedies(tmp_path, launch), "Fuse").text
+
+
 def test_an_underfilled_launch_gets_more_blocks(tmp_path: Path) -> None:
     (found,) = remedies(tmp_path, throughputs(5.0, 20.0, grid=(57, 1, 1)))
     assert found.text.startswith("Launch more blocks: 57 for 114 SMs.")
