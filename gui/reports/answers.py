@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from core.tables.result import ResultTable
     from gui.reports.baselines import Baseline
     from gui.reports.kernel_list import KernelList
+
+NUMBER: Final = "number"
+"""Key of the column of a launch's number in the file, from 1."""
 
 CLOCKS: Final = "Clocks"
 """Label of the fact of a session that says how clocks were controlled."""
@@ -135,14 +138,27 @@ def open_report(path: Path, report: Callable[[int, int], None]) -> ReadReport:
 
 
 def make_table(index: ReportIndex, name: str, rows: Int32) -> ResultTable:
-    """Makes one of the tables, of the launches that are chosen.
+    """Makes one of the tables, of the launches that are chosen, numbered as the page numbers them.
 
     Raises:
         KeyError: There is none of that name.
     """
     from core.report_tables.registry import find_report_analysis  # noqa: PLC0415
 
-    return find_report_analysis(name).summarize(index, rows)
+    return _numbered(find_report_analysis(name).summarize(index, rows))
+
+
+def _numbered(table: ResultTable) -> ResultTable:
+    """Counts launches from 1 in place of the rows of the file, which the command line takes."""
+    columns = tuple(
+        replace(
+            column, key=NUMBER, title="Number", help="In the file: 1 is the first.", values=column.values + 1
+        )
+        if column.key == "launch"
+        else column
+        for column in table.columns
+    )
+    return replace(table, columns=columns)
 
 
 def judge(index: ReportIndex) -> ReportVerdicts:

@@ -65,6 +65,10 @@ class KernelList:
     def __len__(self) -> int:
         return len(self.names)
 
+    def place_words(self, row: int) -> str:
+        """Which one of all a launch is, everywhere on the page: "Kernel 3 of 9"."""
+        return f"Kernel {row + 1:,} of {len(self):,}"
+
     def choices(self, key: str) -> tuple[str, ...]:
         """The texts that a filter can choose from, each once, in the order of the file."""
         return tuple(dict.fromkeys(text for texts in self.labels[key] for text in texts))

@@ -86,9 +86,10 @@ class KernelModel(QAbstractListModel):
         return None
 
     def title(self, entry: KernelEntry) -> str:
-        """The kernel's short name; below its group, which has that name, the launch's number."""
+        """The kernel's short name; below its group, which has that name, which one of all it is."""
         assert self.kernels is not None
-        return f"Launch {entry.rows[0] + 1:,}" if entry.is_member else self.kernels.shown[entry.rows[0]]
+        first = entry.rows[0]
+        return self.kernels.place_words(first) if entry.is_member else self.kernels.shown[first]
 
     def facts(self, entry: KernelEntry) -> list[str]:
         """The full name, then what is known of it, a line each."""

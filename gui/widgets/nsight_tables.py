@@ -8,6 +8,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QTabBar, QVBoxLayout, QWidget
 
 from gui.plain_text import control_text
+from gui.reports.answers import NUMBER
 from gui.theme import set_kind
 from gui.widgets.result_table import ResultTableWidget
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from gui.widgets.result_table import RowChosen
 
 TABS_PX: Final = 32
-_LAUNCH: Final = "launch"
 
 
 class ReportTables(QWidget):
@@ -96,7 +96,7 @@ class ReportTables(QWidget):
         if len(members):
             return int(members[0])
         for column in table.columns:
-            if column.key == _LAUNCH:
-                value = column.value(chosen.row)
-                return int(value) if isinstance(value, int | float) else None
+            if column.key == NUMBER:
+                number = column.value(chosen.row)
+                return int(number) - 1 if isinstance(number, int | float) else None
         return None

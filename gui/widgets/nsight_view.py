@@ -214,7 +214,7 @@ class NsightView(QWidget):
         kernels = self.document.kernels
         if kernels is None or self._row is None:
             return "Kernel"
-        return f"Kernel {self._row + 1:,} of {len(kernels):,}"
+        return kernels.place_words(self._row)
 
     @property
     def is_table(self) -> bool:
@@ -305,7 +305,8 @@ class NsightView(QWidget):
         title = f"{kernels.shown[self._row]}, {trace_stem(self.document.name)}"
         alike = kernels.names.count(kernels.names[self._row]) > 1
         if alike:
-            title = f"{kernels.shown[self._row]} (launch {self._row + 1}), {trace_stem(self.document.name)}"
+            place = kernels.place_words(self._row)
+            title = f"{kernels.shown[self._row]} ({place.casefold()}), {trace_stem(self.document.name)}"
         self._baselines.add(Baseline(path=self.document.path, row=self._row, title=title, report=report))
 
     # --- forms

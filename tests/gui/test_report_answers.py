@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from core.analyses.report_view import compare
 from core.analyses.report_view.facts import ReportComparison
 from core.readers.ncu_report.reader import read_report
+from core.report_tables.index import ReportIndex
 from core.tables.ncu import Report
-from gui.reports.answers import LaunchAsk, Partners, describe
+from gui.reports.answers import LaunchAsk, Partners, describe, make_table
 from gui.reports.baselines import Baseline
+from gui.reports.kernel_list import list_kernels
 from tests.helpers.ncu_reports import Launch, launch_report
 
 
@@ -45,3 +48,12 @@ def test_the_partners_of_a_report_are_found_once_for_a_baseline(
     assert asked == [before]
     partners.partner(Baseline(path=tmp_path, row=None, title="", report=older), 0)
     assert asked == [before, older]
+
+
+def test_tables_number_launches_as_the_page_does(tmp_path: Path) -> None:
+    report = read(tmp_path / "a.ncu-rep", "a", "b", "c")
+    assert list_kernels(report).place_words(1) == "Kernel 2 of 3"
+    index = ReportIndex(report)
+    table = make_table(index, "kernels", np.array([0, 2], np.int32))
+    assert [table.column("number").value(row) for row in range(2)] == [1, 3]
+    assert "launch" not in {column.key for column in table.columns}

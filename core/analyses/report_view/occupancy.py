@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from core.analyses.report_view.collecting import how_to_collect
+from core.analyses.report_view.collecting import how_to_collect, lacks_throughput
 from core.analyses.report_view.facts import OccupancyLimit, OccupancyView
 from core.analyses.report_view.launch import LaunchMetrics
 from core.analyses.report_view.parts import Axis, Highlight, LinePart, LineSeries
@@ -101,8 +101,12 @@ def occupancy_view(report: Report, launch_row: int, read_instances: InstanceRead
         achieved_warps=launch.number("sm__warps_active.avg.per_cycle_active"),
         most_warps=most,
         origin="stored" if curves else "computed" if computed else None,
-        note="" if curves or computed else how_to_collect("Occupancy"),
+        note="" if curves or computed else _not_collected(launch),
     )
+
+
+def _not_collected(launch: LaunchMetrics) -> str:
+    return how_to_collect("Occupancy", with_roofline=lacks_throughput(launch))
 
 
 def _limits(launch: LaunchMetrics) -> tuple[OccupancyLimit, ...]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from core.analyses.report_view import link_tables, memory_tables
 from core.analyses.report_view.charts import bar_part, histogram_part, line_part, roofline_part
-from core.analyses.report_view.collecting import how_to_collect
+from core.analyses.report_view.collecting import how_to_collect, lacks_throughput
 from core.analyses.report_view.launch import LaunchMetrics
 from core.analyses.report_view.parts import (
     BarPart,
@@ -75,7 +75,7 @@ def section_view(section: Section, launch: LaunchMetrics) -> SectionView:
         header=header,
         bodies=bodies,
         parent=section.extends,
-        missing="" if shows else _missing(section, bodies),
+        missing="" if shows else _missing(section, bodies, launch),
     )
 
 
@@ -86,12 +86,14 @@ def _header(section: Section, launch: LaunchMetrics) -> tuple[tuple[LabelledCell
     return tuple(tuple(cells[start : start + columns]) for start in range(0, len(cells), max(1, columns)))
 
 
-def _missing(section: Section, bodies: tuple[BodyView, ...]) -> str:
+def _missing(section: Section, bodies: tuple[BodyView, ...], launch: LaunchMetrics) -> str:
     """Returns why a section shows nothing: what its parts say if all say the same, else how to collect it."""
     notes = {part.note for body in bodies for part in body.parts if isinstance(part, TablePart | NotePart)}
     alone = notes.pop() if len(notes) == 1 else ""
     is_not_collected = not alone or alone.startswith("Not collected")
-    return how_to_collect(section.identifier, section.sets) if is_not_collected else alone
+    if not is_not_collected:
+        return alone
+    return how_to_collect(section.identifier, section.sets, with_roofline=lacks_throughput(launch))
 
 
 def has_values(part: Part) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal
 
-from core.analyses.report_view.collecting import how_to_collect
+from core.analyses.report_view.collecting import how_to_collect, lacks_throughput
 from core.analyses.report_view.facts import Breakdown, LoadBar, SpeedOfLight
 from core.analyses.report_view.launch import LaunchMetrics
 from core.analyses.report_view.metric_words import label_parts
@@ -71,7 +71,7 @@ def speed_of_light(report: Report, launch_row: int, read_instances: InstanceRead
         bars=tuple(bars),
         compute=_breakdown("SM breakdown", SM_PCT, "SM", launch),
         memory=_breakdown("Memory breakdown", MEMORY_PCT, "", launch),
-        note="" if has_values else how_to_collect(_SECTION),
+        note="" if has_values else how_to_collect(_SECTION, with_roofline=lacks_throughput(launch)),
     )
 
 
@@ -81,7 +81,8 @@ def _breakdown(label: str, metric: str, own_unit: str, launch: LaunchMetrics) ->
     names = list(dict.fromkeys(name for name in listed if name))[:_MOST_NAMES]
     cells = [LabelledCell(label=_label(name, own_unit), cell=launch.cell(name)) for name in names]
     rows = tuple(sorted((each for each in cells if each.cell.value is not None), key=by_value))
-    return Breakdown(label=label, rows=rows, note="" if rows else how_to_collect(_SECTION))
+    note = "" if rows else how_to_collect(_SECTION, with_roofline=lacks_throughput(launch))
+    return Breakdown(label=label, rows=rows, note=note)
 
 
 def _label(name: str, own_unit: str) -> str:

@@ -68,7 +68,8 @@ def test_speed_of_light_that_was_not_collected_says_so(tmp_path: Path) -> None:
     report = read(tmp_path, Launch())
     found = speed_of_light(report, 0, LaunchInstances(report, 0))
     assert {bar.pct for bar in found.bars} == {None}
-    assert found.note == found.compute.note == "Not collected: run `ncu --set basic`."
+    # The verdict asks for it too: one set holds both.
+    assert found.note == found.compute.note == "Not collected: run `ncu --set roofline`."
 
 
 def rule_of(name: str, kind: int, speedup: float | None = None) -> bytes:
@@ -197,6 +198,9 @@ def test_curves_are_not_guessed_where_a_fact_is_missing(tmp_path: Path, missing:
         tmp_path, Launch(values={name: each for name, each in LIMITS.items() if name != missing})
     )
     assert (found.curves, found.origin) == ((), None)
+    assert found.note == "Not collected: run `ncu --set full`."
+    known = read(tmp_path, Launch(values={SM: 25.5, MEMORY: 67.0}))
+    found = occupancy_view(known, 0, LaunchInstances(known, 0))
     assert found.note == "Not collected: run `ncu --set basic`."
 
 

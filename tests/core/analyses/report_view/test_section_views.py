@@ -444,6 +444,8 @@ def test_the_header_flows_into_columns_and_leaves_out_what_the_device_lacks(tmp_
     ("identifier", "sets", "option"),
     [
         ("SpeedOfLight", ["full"], "--set basic"),
+        ("WorkloadDistribution", ["full"], "--set basic"),
+        ("Occupancy", ["full"], "--set basic"),
         ("SpeedOfLight_RooflineChart", ["full"], "--set roofline"),
         ("MemoryWorkloadAnalysis", ["detailed", "full"], "--set full"),
         ("MemoryWorkloadAnalysis_Tables", [], "--set full"),
@@ -456,8 +458,16 @@ def test_an_empty_section_says_how_to_collect_it(
 ) -> None:
     of_sets = [message({1: name}) for name in sets]
     section = section_of(item(1, {5: [place("a__x.sum")]}), f1=identifier, f8=of_sets)
-    (found,) = views(tmp_path, Launch(sections=[section]))
+    (found,) = views(tmp_path, Launch(sections=[section], values={name: 50.0 for name in made.NAMES[2:4]}))
     assert found.missing == f"Not collected: run `ncu {option}`."
+    # Without these values the verdict asks for rooflines: one set is to hold both.
+    with_roofline = {
+        "SpeedOfLight": "--set roofline",
+        "WorkloadDistribution": "--set roofline",
+        "Occupancy": "--set full",
+    }
+    (found,) = views(tmp_path, Launch(sections=[section]))
+    assert found.missing == f"Not collected: run `ncu {with_roofline.get(identifier, option)}`."
 
 
 def test_a_section_keeps_what_it_says_of_itself(tmp_path: Path) -> None:
