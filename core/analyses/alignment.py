@@ -142,7 +142,7 @@ def collectives_of(trace: Trace, categories: Uint8) -> Collectives:
 
     Two ranks' kernels are the same collective if they are the same number in the
     row of those of one name and group; the number is the file's own where it has
-    one.
+    one. A group is its name and its members.
     """
     rows, identities = _device_collectives(trace, categories)
     return _numbered(trace, rows, identities)
@@ -229,26 +229,30 @@ def _identity(trace: Trace, place: int) -> tuple[str, str, int]:
         return kernel, "", MISSING
     table = trace.collectives
     name = trace.strings[int(table.name_id[row])] or kernel
-    return name, trace.strings[int(table.group_name_id[row])], int(table.sequence[row])
+    # Groups that split_group() made of one parent may bear one name on all its ranks: their members differ.
+    # Source: torch/distributed/distributed_c10d.py, which hashes the members into the name in newer versions
+    # and only counts the groups in older ones.
+    group = " ".join(trace.strings[int(each[row])] for each in (table.group_name_id, table.group_ranks_id))
+    return name, group, int(table.sequence[row])
 
 
 def match_collectives(ranks: Sequence[Collectives]) -> Int64:
     """Returns (m, ranks) int64: the place of each collective of all ranks in the list of each.
 
-    Names that do not occur equally often on all ranks are left out: then the
-    first of one rank need not be the first of another.
+    Those that the file does not number, and whose name and group do not occur equally often on all ranks,
+    are left out: then the first of one rank need not be the first of another.
     """
-    counts: list[dict[tuple[str, str], int]] = []
+    counts: list[dict[tuple[str, str, int], int]] = []
     places: list[dict[tuple[str, str, int, int], int]] = []
     for one in ranks:
-        count: dict[tuple[str, str], int] = {}
-        for name, group, *_ in one.key:
-            count[name, group] = count.get((name, group), 0) + 1
+        count: dict[tuple[str, str, int], int] = {}
+        for key in one.key:
+            count[key[:3]] = count.get(key[:3], 0) + 1
         counts.append(count)
         places.append({key: place for place, key in enumerate(one.key)})
     rows = [
         [own[key] for own in places]
         for key in (ranks[0].key if ranks else ())
-        if all(key in own for own in places) and len({count.get(key[:2], 0) for count in counts}) == 1
+        if all(key in own for own in places) and len({count[key[:3]] for count in counts}) == 1
     ]
     return np.array(rows, np.int64).reshape(-1, len(ranks))

@@ -131,6 +131,31 @@ def test_collectives_of_one_number_are_told_apart_by_their_turn() -> None:
     assert [table.rows_of(place).tolist() for place in (0, 1)] == [[0, 2], [1, 3]]
 
 
+def numbered_index(numbers: list[list[int]], members: list[str]) -> TraceIndex:
+    """Ranks whose collectives bear numbers; number n begins 1000 n us in, 10 us later a rank."""
+    traces = []
+    for rank, (own, ranks) in enumerate(zip(numbers, members, strict=True)):
+        said: dict[str, Any] = {"Collective name": "allreduce", "Process Group Name": "1"}
+        events = [op("aten::mm", 0, 10)]
+        for number in own:
+            start = 1000 * number + 10 * rank
+            named = said | {"Process Group Ranks": ranks, "Seq": number}
+            events.append(kernel(REDUCE, start, 1000 * number + 100 - start, **named))
+        traces.append(trace_of(*events, rank=rank, base_time_ns=10**18))
+    return TraceIndex(merge_traces(traces, aligned(*traces).shifts_ns).trace)
+
+
+def test_numbered_collectives_are_matched_where_a_recording_holds_one_more() -> None:
+    index = numbered_index([[1, 2, 3, 4], [2, 3, 4]], ["[0, 1]", "[0, 1]"])
+    assert list_arrivals(index, WHOLE).column("start_ns").values.tolist() == [2_000_000, 3_000_000, 4_000_000]
+    assert summarize_stragglers(index, WHOLE).column("waiting_ns").values.tolist() == [30_000, 0]
+
+
+def test_groups_of_one_name_and_other_members_share_no_collective() -> None:
+    index = numbered_index([[1, 2, 3], [1, 2, 3]], ["[0, 2]", "[1, 3]"])
+    assert len(list_arrivals(index, WHOLE)) == 0
+
+
 def test_collectives_that_ranks_are_not_in_together_are_counted_and_left_out() -> None:
     """Rank 0 has left the second 100 us before rank 1 begins it; the first is one collective."""
     one = rank_trace(0, [100, 300], [170, 320], base_time_ns=10**18)
