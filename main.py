@@ -39,10 +39,10 @@ def start(arguments: list[str]) -> int:
     from core.cli import is_command_line  # noqa: PLC0415 - only after the guard
     from core.cli import main as run_command  # noqa: PLC0415
 
-    if arguments == ["_prepare"]:
+    if arguments[:1] == ["_prepare"]:
         from gui.prepare import run_prepare  # noqa: PLC0415
 
-        return run_prepare()
+        return run_prepare(*arguments[1:])
     if is_command_line(arguments):
         return run_command(arguments)
 

@@ -15,22 +15,37 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from core.files import MAIN, app_folders, ensure_private_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 COMMAND: Final = "_prepare"
+SCRATCH: Final = "preparing-"
 _STAMP: Final = "prepared"
 _POLL_S: Final = 0.1
 _child_runs = threading.Lock()
 
 
-def prepare_core() -> None:
-    """Reads and analyses a trace of a few events; what that compiles is kept."""
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """A folder for the length of this, with the app's own."""
+    with tempfile.TemporaryDirectory(
+        prefix=SCRATCH, dir=ensure_private_folder(app_folders().cache)
+    ) as folder:
+        yield Path(folder)
+
+
+def prepare_core(folder: Path) -> None:
+    """Reads and analyses a trace of a few events; what that compiles is kept.
+
+    Args:
+        folder: For the file of the trace.
+    """
     from core.analyses.index import TraceIndex  # noqa: PLC0415 - the window asks for the stamp alone
     from core.analyses.quality import judge  # noqa: PLC0415
     from core.analyses.registry import ANALYSES  # noqa: PLC0415
@@ -38,10 +53,9 @@ def prepare_core() -> None:
     from core.readers.torch_trace.reader import read_trace  # noqa: PLC0415
     from core.tables.selection import WHOLE  # noqa: PLC0415
 
-    with tempfile.TemporaryDirectory(dir=ensure_private_folder(app_folders().cache)) as folder:
-        path = Path(folder) / "trace.json"
-        path.write_text(json.dumps({"traceEvents": _events()}))
-        index = TraceIndex(read_trace(path))
+    path = folder / "trace.json"
+    path.write_text(json.dumps({"traceEvents": _events()}))
+    index = TraceIndex(read_trace(path))
     summarize_totals(index)
     judge(index)
     for analysis in ANALYSES:
@@ -76,8 +90,14 @@ def wait_for_child(check: Callable[[], None]) -> None:
 
 
 def _run_child(check: Callable[[], None]) -> None:
+    # The folder is this process's, which outlives a child that is killed.
+    with scratch_folder() as folder:
+        _watch_child(folder, check)
+
+
+def _watch_child(folder: Path, check: Callable[[], None]) -> None:
     child = subprocess.Popen(
-        [sys.executable, os.fspath(MAIN), COMMAND],
+        [sys.executable, os.fspath(MAIN), COMMAND, os.fspath(folder)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Final
 
 from PySide6.QtCore import QEventLoop, QSize
 from PySide6.QtWidgets import QApplication
 
-from core.files import SAMPLE_TRACE, app_folders, ensure_private_folder
-from core.prepare import note_prepared, prepare_core
+from core.files import SAMPLE_TRACE
+from core.prepare import note_prepared, prepare_core, scratch_folder
 from core.runs.store import RunStore
 from gui.main_window import MainWindow
 from gui.settings import Settings
@@ -27,20 +27,27 @@ from gui.theme import ThemeController
 _LIMIT_S: Final = 120.0
 
 
-def run_prepare() -> int:
-    """The work of the hidden command: stands back behind whatever else the machine does."""
+def run_prepare(folder: str | None = None) -> int:
+    """The work of the hidden command: stands back behind whatever else the machine does.
+
+    Args:
+        folder: For files that it needs meanwhile; None makes one.
+    """
+    with scratch_folder() if folder is None else nullcontext(Path(folder)) as scratch:
+        _prepare(scratch)
+    note_prepared()
+    return 0
+
+
+def _prepare(folder: Path) -> None:
     os.nice(10)
-    prepare_core()
+    prepare_core(folder)
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
     app = QApplication([sys.argv[0]])
     app.setApplicationName("ridgeline")
-    with tempfile.TemporaryDirectory(dir=ensure_private_folder(app_folders().cache)) as private:
-        folder = Path(private)
-        window = MainWindow(ThemeController(app, "dark"), Tasks(app), Settings.load(folder), RunStore(folder))
-        _draw_sample(app, window)
-        window.close_now(save=False)
-    note_prepared()
-    return 0
+    window = MainWindow(ThemeController(app, "dark"), Tasks(app), Settings.load(folder), RunStore(folder))
+    _draw_sample(app, window)
+    window.close_now(save=False)
 
 
 def _draw_sample(app: QApplication, window: MainWindow) -> None:
