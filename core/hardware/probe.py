@@ -5,27 +5,18 @@ A driver that hangs or crashes takes only the child with it.
 
 from __future__ import annotations
 
-import ctypes
-import os
-import signal
-import subprocess
-import sys
 from dataclasses import dataclass
 
 import msgspec
 
-from core.files import MAIN
+from core.hardware.child import ChildFailedError, answering, ask_child
 from core.hardware.nvml import GpusUnavailableError, NvmlReader
 from core.hardware.readings import GpuInfo, GpuReading
 
-_PR_SET_PDEATHSIG = 1
 _SHOWN_CHARACTERS = 200
 
 DRIVER_NOTE = "driver_note"
 """Code of what was odd in answers that can be used nevertheless."""
-
-GIVE_UP_S = 1.0
-"""How long a killed child may take to go; in an uninterruptible driver call it does not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,39 +60,28 @@ def detect_devices(timeout_s: float = 10.0) -> Devices:
     Args:
         timeout_s: After this many seconds the child is ended.
     """
-    child = subprocess.Popen(
-        [sys.executable, os.fspath(MAIN), "_probe-gpus"],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
     try:
-        answer, errors = child.communicate(timeout=timeout_s)
-    except subprocess.TimeoutExpired:
-        _abandon(child)
-        return _problem(
-            "driver_hangs",
-            f"The NVIDIA driver did not answer within {timeout_s:g} s.",
-            "Check `nvidia-smi` and the kernel log; a reboot may be needed. CPU jobs work without it.",
-        )
-    if child.returncode != 0:
-        last_words = errors.decode(errors="replace").strip().splitlines()[-1:] or ["it said nothing"]
-        how = f"signal {-child.returncode}" if child.returncode < 0 else f"exit code {child.returncode}"
+        answer = ask_child("_probe-gpus", timeout_s)
+    except ChildFailedError as failure:
+        if failure.hangs:
+            return _problem(
+                "driver_hangs",
+                f"The NVIDIA driver did not answer within {timeout_s:g} s.",
+                "Check `nvidia-smi` and the kernel log; a reboot may be needed. CPU jobs work without it.",
+            )
         return _problem(
             "probe_failed",
-            f"Looking for GPUs ended with {how}: {last_words[0]}",
+            f"Looking for GPUs ended with {failure.how}: {failure.last_words or 'it said nothing'}",
             "Check the output of `nvidia-smi` on this machine.",
         )
     return _decoded(answer)
 
 
 def _decoded(answer: bytes) -> Devices:
-    """Reads the child's last line; what stands before it was said before the child had a say."""
-    lines = answer.splitlines() or [b""]
     try:
-        return msgspec.json.decode(lines[-1], type=Devices)
+        return msgspec.json.decode(answer, type=Devices)
     except msgspec.DecodeError:
-        said = lines[-1].decode(errors="replace").strip()[:_SHOWN_CHARACTERS]
+        said = answer.decode(errors="replace").strip()[:_SHOWN_CHARACTERS]
         return _problem(
             "probe_failed",
             f"Looking for GPUs gave no answer that can be read: {said or 'it said nothing'}",
@@ -111,22 +91,8 @@ def _decoded(answer: bytes) -> Devices:
 
 def print_devices() -> None:
     """Run as the child: ask the driver and print the answer as one line of JSON, the last one."""
-    # What a library prints, also from C and also at its end, must not mix with the answer.
-    answer = os.dup(1)
-    os.dup2(2, 1)
-    _end_with_parent()
-    line = b"\n" + msgspec.json.encode(_ask_driver()) + b"\n"
-    with os.fdopen(answer, "wb") as pipe:
-        pipe.write(line)
-
-
-def _end_with_parent() -> None:
-    """Has the kernel end this process when the asking one ends, even inside a driver call.
-
-    Source: prctl(2), PR_SET_PDEATHSIG. Elsewhere than on Linux the parent's time limit has to do.
-    """
-    if sys.platform.startswith("linux"):
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+    with answering() as answer:
+        answer(msgspec.json.encode(_ask_driver()))
 
 
 def _ask_driver() -> Devices:
@@ -147,14 +113,3 @@ def _ask_driver() -> Devices:
 
 def _problem(code: str, message: str, hint: str) -> Devices:
     return Devices(problems=(DeviceProblem(code=code, message=message, hint=hint),))
-
-
-def _abandon(child: subprocess.Popen[bytes]) -> None:
-    child.kill()
-    try:
-        child.communicate(timeout=GIVE_UP_S)
-    except subprocess.TimeoutExpired:
-        # Stuck inside the driver. It ends when the driver lets go of it.
-        for stream in (child.stdout, child.stderr):
-            if stream is not None:
-                stream.close()
