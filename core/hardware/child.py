@@ -1,4 +1,4 @@
-"""Asking a driver in a child process with a time limit, so that a driver that hangs or crashes costs only that.
+"""Asking a driver in a child process with a time limit: if it hangs or crashes, only the child is lost.
 
 Both ends are here: ``ask_child`` for the program, ``answering`` for the child.
 What is asked, and in which words a failure is told, is the caller's matter.
