@@ -1,8 +1,9 @@
-"""``devices``: the GPUs of this machine, and a reason for what is missing."""
+"""``devices``: the GPUs and Vulkan devices of this machine, and a reason for what is missing."""
 
 from __future__ import annotations
 
 import os
+import sys
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -11,6 +12,7 @@ from core.cli.output import columns, write_json, write_line
 from core.files import printable
 from core.hardware.probe import DeviceProblem, detect_devices
 from core.hardware.visible import order_is_certain, resolve_visible
+from core.hardware.vulkan_probe import detect_vulkan
 from core.units import NOT_MEASURED, gib
 
 if TYPE_CHECKING:
@@ -18,20 +20,29 @@ if TYPE_CHECKING:
 
     from core.hardware.probe import Devices
     from core.hardware.readings import GpuInfo, GpuReading
+    from core.hardware.vulkan import VulkanDevice, VulkanDevices
 
-NOT_YET = DeviceProblem(
-    code="not_looked_for",
-    message="This version looks for NVIDIA GPUs only, not for Vulkan or Metal devices.",
-    count=2,
+METAL_NEEDS_MACOS = DeviceProblem(code="metal_needs_macos", message="Metal needs macOS.")
+METAL_NOT_YET = DeviceProblem(
+    code="not_looked_for", message="This version does not look for Metal devices; Vulkan shows them as well."
 )
+
+NUMBER_WORDS = ("fp64", "fp16", "bf16", "fp8", "int8", "int16", "int64")
+"""Fields of ``VulkanNumbers`` that the table names, where the device has them."""
 
 
 def run_devices(as_json: bool) -> int:
     """Print what there is."""
     devices = detect_devices()
-    problems = [*devices.problems, *environment_problems(devices, os.environ), NOT_YET]
+    vulkan = detect_vulkan()
+    problems = [
+        *devices.problems,
+        *environment_problems(devices, os.environ),
+        *vulkan.problems,
+        METAL_NOT_YET if sys.platform == "darwin" else METAL_NEEDS_MACOS,
+    ]
     if as_json:
-        write_json(as_object(devices, problems))
+        write_json(as_object(devices, vulkan, problems))
         return 0
     if devices.gpus:
         versions = [f"driver {devices.driver}"] if devices.driver else []
@@ -43,6 +54,8 @@ def run_devices(as_json: bool) -> int:
             write_line(line)
     else:
         write_line("No NVIDIA GPU can be used; jobs run on the CPU (gloo).")
+    for line in vulkan_lines(vulkan):
+        write_line(line)
     for problem in problems:
         write_line(printable(f"{problem.message} {problem.hint}".strip()))
     return 0
@@ -73,8 +86,57 @@ def environment_problems(devices: Devices, environment: Mapping[str, str]) -> li
     return problems
 
 
-def as_object(devices: Devices, problems: list[DeviceProblem]) -> dict[str, object]:
-    """Build what ``--json`` prints; ``vulkan`` and ``metal`` are null, as nobody has looked."""
+def vulkan_lines(vulkan: VulkanDevices) -> list[str]:
+    """Lay out the Vulkan devices as a table; one line where there is none."""
+    if not vulkan.devices:
+        return ["No Vulkan device can be used."]
+    header = [
+        "Vulkan",
+        "name",
+        "kind",
+        "driver",
+        "API",
+        "heaps GiB",
+        "memory",
+        "subgroup",
+        "numbers",
+        "cooperative matrices",
+    ]
+    rows = [_vulkan_row(device, device is vulkan.default) for device in vulkan.devices]
+    return columns(header, rows, "l")
+
+
+def _vulkan_row(device: VulkanDevice, is_default: bool) -> list[str]:
+    kind = f"{device.kind} (software)" if device.software else device.kind
+    driver = " ".join(filter(None, (device.driver_name, device.driver_info or device.driver_version)))
+    heaps = [gib(heap.size_bytes) + ("" if heap.device_local else " (host)") for heap in device.heaps]
+    memory = "unified" if device.unified_memory else "own"
+    numbers = [word for word in NUMBER_WORDS if getattr(device.numbers, word)]
+    return [
+        f"{device.index}{' (default)' if is_default else ''}",
+        printable(device.name),
+        kind,
+        printable(driver),
+        device.api_version,
+        ", ".join(heaps),
+        "of the CPU" if device.software else memory,
+        _subgroup(device),
+        " ".join(numbers),
+        f"{len(device.cooperative_matrices)} shapes" if device.cooperative_matrices else "none",
+    ]
+
+
+def _subgroup(device: VulkanDevice) -> str:
+    if device.subgroup_size is None:
+        return NOT_MEASURED
+    least, most = device.subgroup_size_min, device.subgroup_size_max
+    chosen = "" if least == most else f" ({least} to {most})"
+    return f"{device.subgroup_size}{chosen}"
+
+
+def as_object(devices: Devices, vulkan: VulkanDevices, problems: list[DeviceProblem]) -> dict[str, object]:
+    """Build what ``--json`` prints; ``metal`` is null on a Mac, as nobody has looked."""
+    default = vulkan.default
     gpus = []
     for gpu, reading in zip(devices.gpus, devices.readings, strict=True):
         facts = msgspec.to_builtins(gpu)
@@ -82,10 +144,11 @@ def as_object(devices: Devices, problems: list[DeviceProblem]) -> dict[str, obje
         gpus.append(facts | {"now": {key: figures[key] for key in figures if key not in facts}})
     return {
         "gpus": gpus,
-        "vulkan": None,
-        "metal": None,
+        "vulkan": [msgspec.to_builtins(device) | {"default": device is default} for device in vulkan.devices],
+        "metal": None if sys.platform == "darwin" else [],
         "driver": devices.driver,
         "cuda": devices.cuda,
+        "vulkan_loader": vulkan.loader_version,
         "problems": [msgspec.to_builtins(problem) for problem in problems],
     }
 

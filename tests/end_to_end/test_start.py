@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.helpers.broken_drivers import needs_machine_code, write_driver
+
 ROOT = Path(__file__).parents[2]
 MAIN = ROOT / "main.py"
 
@@ -169,3 +171,28 @@ def test_driver_that_does_not_fit_is_named(tmp_path: Path) -> None:
     assert result.returncode == 0
     assert "RM has detected an NVML/RM version mismatch" in result.stdout
     assert "Reboot or reload the driver" in result.stdout
+
+
+def test_vulkan_without_a_driver_is_a_reason_and_no_failure(tmp_path: Path) -> None:
+    """Cases E02 and E14 at the command line."""
+    nowhere = str(tmp_path / "nowhere.json")
+    result = run("devices", "--json", VK_DRIVER_FILES=nowhere, VK_ICD_FILENAMES=nowhere)
+    found = json.loads(result.stdout)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert found["vulkan"] == []
+    reasons = {problem["code"]: problem["message"] for problem in found["problems"]}
+    assert {"no_vulkan_driver", "no_vulkan_loader"} & reasons.keys()
+    if not sys.platform.startswith("darwin"):
+        assert found["metal"] == []
+        assert reasons["metal_needs_macos"] == "Metal needs macOS."
+
+
+@needs_machine_code()
+def test_vulkan_driver_that_aborts_takes_only_its_probe_along(tmp_path: Path) -> None:
+    """Case E13 at the command line."""
+    manifest = str(write_driver(tmp_path, "aborts"))
+    result = run("devices", VK_DRIVER_FILES=manifest, VK_ICD_FILENAMES=manifest)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "No Vulkan device can be used." in result.stdout
+    if "No Vulkan loader was found" not in result.stdout:
+        assert f"The Vulkan driver {manifest}: probe failed (signal 6)." in result.stdout
