@@ -77,6 +77,9 @@ missing_packages() {
     command -v Xvfb >/dev/null 2>&1 || echo xvfb
     command -v xdotool >/dev/null 2>&1 || echo xdotool
     command -v import >/dev/null 2>&1 || echo imagemagick
+    # A Vulkan driver for the CPU, so that the device probe meets a real one.
+    "$python" -I -c 'import ctypes; ctypes.CDLL("libvulkan.so.1")' 2>/dev/null || echo libvulkan1
+    compgen -G '/usr/share/vulkan/icd.d/lvp_icd*.json' >/dev/null || echo mesa-vulkan-drivers
 }
 
 # Changes whenever the pins, the dependencies or the place of the checkout do
