@@ -39,6 +39,9 @@ _TYPES: Final = {
     "bool": "true or false",
     "array": "a list",
     "object": "a table",
+    "date": "a date",
+    "time": "a time",
+    "datetime": "a date with a time",
 }
 
 Basis = Literal["published", "computed", "measured"]
@@ -137,9 +140,14 @@ def read_peaks_file(path: Path) -> PeaksFile:
         content = msgspec.convert(tomllib.loads(text.replace("\r\n", "\n")), PeaksFile)
     except tomllib.TOMLDecodeError as error:
         raise _complaint(path, f"it is not valid TOML: {error}") from error
+    except RecursionError as error:
+        raise _complaint(path, "its lists or tables are nested too deeply") from error
     except msgspec.ValidationError as error:
         reason, place = _in_words(str(error))
         raise _complaint(path, reason, text, place) from error
+    except ValueError as error:
+        # Python's own limit: a whole number of thousands of digits.
+        raise _complaint(path, "a number in it has too many digits") from error
     _check_sources(path, text, content)
     _check_sparse(path, text, content)
     _check_names(path, text, content)
@@ -190,9 +198,13 @@ def _in_words(message: str) -> tuple[str, str]:
     unknown = re.search(r"unknown field `(.+)`", reason)
     if unknown:
         return f"there is no field {printable(unknown[1])}", f"{place}.{unknown[1]}"
-    for type_name, words in _TYPES.items():
-        reason = reason.replace(f"`{type_name}`", words)
-    return reason.replace("`", ""), place
+    return re.sub(r"`([^`]*)`", _type_in_words, reason), place
+
+
+def _type_in_words(found: re.Match[str]) -> str:
+    """A type as msgspec writes it, such as ``float | null``; a field that is not there has no value."""
+    names = [name for name in found[1].split(" | ") if name != "null"]
+    return " or ".join(_TYPES.get(name, name) for name in names)
 
 
 def _complaint(path: Path, reason: str, text: str = "", place: str = "") -> DashboardError:

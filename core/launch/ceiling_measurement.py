@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import time
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from core.errors import DashboardError
 from core.files import RESOURCES, printable
 from core.launch.command import job_environment
-from core.launch.tool_process import run_tool
+from core.launch.tool_process import ToolEnd, run_tool
 from core.roofline.measurement import MeasuredRate, Measurement, is_plausible, keep_measurement
 from core.runs.job import JobSpec
 
@@ -29,6 +33,59 @@ _START_LIMIT_S: Final = 90.0
 
 _MOST_BYTES: Final = 2**20
 _WORDS: Final = {"copy": "Copying memory", "importing torch": "Importing PyTorch"}
+_PARTS: Final = ("copy", "fp32", "tf32", "fp16", "bf16", "fp64", "fp8")
+"""What the script measures or refuses, in its order."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Begin:
+    """What is done from now on; of what is measured also the place among all."""
+
+    what: str
+    number: int | None = None
+    whole: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Device:
+    title: str
+    torch: str
+    capability: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    type: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Raised:
+    type: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """Nothing more comes: all was measured or refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Unreadable:
+    """A line of one of these kinds that lacks something."""
+
+    kind: str
+
+
+_Answer = _Begin | _Device | MeasuredRate | _Refused | _Raised | _End | _Unreadable
+_KINDS: Final[dict[str, type[_Answer]]] = {
+    "begin": _Begin,
+    "device": _Device,
+    "rate": MeasuredRate,
+    "refused": _Refused,
+    "raised": _Raised,
+    "end": _End,
+}
 
 
 def measure_ceilings(
@@ -49,10 +106,16 @@ def measure_ceilings(
         cancelled: Asked ten times a second; True ends it.
 
     Raises:
-        DashboardError: It cannot be started, has no PyTorch or no such device, took too long, was
-            cancelled, or nothing could be measured.
+        DashboardError: None is named, it cannot be started, has no PyTorch or no such device, took
+            too long, was cancelled, ended before its end, gave what is no answer, or nothing could
+            be measured. Nothing is kept then: a part must not replace what was measured whole.
     """
-    answers: list[dict[str, Any]] = []
+    if not interpreter.strip():
+        raise DashboardError(
+            "No interpreter is named to measure with.",
+            "Choose the interpreter of your environment as the one of jobs.",
+        )
+    answers: list[_Answer] = []
     lines = _Lines(answers, progress)
     kind = device.split(":", maxsplit=1)[0]
     spec = JobSpec(
@@ -74,9 +137,18 @@ def measure_ceilings(
     )
     if ended.how == "cancelled":
         raise DashboardError("The measurement was cancelled.", "Measure again to repeat it.")
+    unreadable = next((each for each in answers if isinstance(each, _Unreadable)), None)
+    if unreadable is not None:
+        raise DashboardError(
+            f'{printable(interpreter)} gave an answer that cannot be read: its "{unreadable.kind}" line '
+            "is not complete.",
+            "Check that this is the Python of your environment, and measure again.",
+        )
     found = _measurement(answers, kind)
     if found is None or not found.rates:
-        raise _nothing(answers, interpreter, device, ended.how == "time")
+        raise _nothing(answers, interpreter, device, ended)
+    if ended.how != "itself" or ended.code != 0 or not any(isinstance(each, _End) for each in answers):
+        raise _incomplete(answers, found, ended)
     keep_measurement(found)
     return found
 
@@ -85,7 +157,7 @@ class _Lines:
     """The script's answers as they come, among what libraries print."""
 
     def __init__(
-        self, answers: list[dict[str, Any]], progress: Callable[[float, float | None, str], None] | None
+        self, answers: list[_Answer], progress: Callable[[float, float | None, str], None] | None
     ) -> None:
         self._answers = answers
         self._progress = progress
@@ -100,72 +172,121 @@ class _Lines:
                 self._answers.append(answer)
                 self._tell(answer)
 
-    def _tell(self, answer: dict[str, Any]) -> None:
-        if self._progress is None or answer["kind"] != "begin":
+    def _tell(self, answer: _Answer) -> None:
+        if self._progress is None or not isinstance(answer, _Begin):
             return
-        what = str(answer.get("what", ""))
-        words = _WORDS.get(what, f"Multiplying matrices in {what.upper()}" if "number" in answer else "")
-        self._progress(answer.get("number", 0), answer.get("whole"), words)
+        words = _WORDS.get(answer.what, "" if answer.number is None else _multiplying(answer.what))
+        self._progress(answer.number or 0, answer.whole, words)
 
 
-def _parsed(line: bytes) -> dict[str, Any] | None:
+def _multiplying(data_type: str) -> str:
+    return f"Multiplying matrices in {data_type.upper()}"
+
+
+def _parsed(line: bytes) -> _Answer | None:
+    """Returns what a line says; None if it is no answer of the script."""
     if not line.startswith(b"{"):
         return None
     try:
         answer = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
-    return answer if isinstance(answer, dict) and isinstance(answer.get("kind"), str) else None
+    kind = answer.get("kind")
+    if not isinstance(kind, str) or kind not in _KINDS:
+        return None
+    try:
+        return msgspec.convert(answer, _KINDS[kind])
+    except msgspec.ValidationError:
+        return _Unreadable(kind)
 
 
-def _measurement(answers: list[dict[str, Any]], kind: str) -> Measurement | None:
-    device = next((each for each in answers if each["kind"] == "device"), None)
+def _measurement(answers: list[_Answer], kind: str) -> Measurement | None:
+    device = next((each for each in answers if isinstance(each, _Device)), None)
     if device is None:
         return None
     rates, refused = [], []
     for each in answers:
-        if each["kind"] == "refused":
-            refused.append((str(each["type"]), str(each["why"])))
-        elif each["kind"] == "rate":
-            rate = MeasuredRate(**{key: value for key, value in each.items() if key != "kind"})
-            if is_plausible(rate):
-                rates.append(rate)
+        if isinstance(each, _Refused):
+            refused.append((each.type, each.why))
+        elif isinstance(each, MeasuredRate):
+            if is_plausible(each):
+                rates.append(each)
             else:
-                refused.append((rate.type, "the rate is beyond any device"))
-    major, minor = device["capability"]
+                refused.append((each.type, "the rate is beyond any device"))
     return Measurement(
-        device=str(device["title"]),
+        device=device.title,
         kind=kind,
-        capability=(major, minor),
-        torch=str(device["torch"]),
+        capability=device.capability,
+        torch=device.torch,
         measured_ns=time.time_ns(),
         rates=tuple(rates),
         refused=tuple(refused),
     )
 
 
-def _nothing(answers: list[dict[str, Any]], interpreter: str, device: str, is_late: bool) -> DashboardError:
+def _doing(answers: list[_Answer]) -> str:
+    """What was done last, in words that follow "while"."""
+    last = next((each for each in reversed(answers) if isinstance(each, _Begin)), None)
+    if last is None:
+        return "starting"
+    if last.number is None:
+        return printable(last.what)
+    words = "Copying memory" if last.what == "copy" else _multiplying(printable(last.what))
+    return words[0].lower() + words[1:]
+
+
+def _how_it_ended(ended: ToolEnd) -> str:
+    """What follows "it ended": the signal or the exit code; "" without either."""
+    if ended.code is None or ended.code == 0:
+        return ""
+    if ended.code < 0:
+        known = ended.code in {-each for each in signal.Signals}
+        return f" by {signal.Signals(-ended.code).name if known else f'signal {-ended.code}'}"
+    return f" with exit code {ended.code}"
+
+
+def _incomplete(answers: list[_Answer], found: Measurement, ended: ToolEnd) -> DashboardError:
+    """Returns what to say of a measurement that ended before its end."""
+    known = {rate.type for rate in found.rates} | {name for name, _ in found.refused}
+    missing = ", ".join(_named(each) for each in _PARTS if each not in known)
+    reached = ", ".join(_named(rate.type) for rate in found.rates)
+    how = "was not done in time" if ended.how == "time" else f"ended{_how_it_ended(ended)}"
+    at_end = any(isinstance(each, _End) for each in answers)
+    when = "after its last figure" if at_end or not missing else f"while {_doing(answers)}"
+    lacking = f"; missing: {missing}" if missing else ""
+    return DashboardError(
+        f"The measurement of {printable(found.device)} {how} {when} (measured: {reached}{lacking}).",
+        "Nothing of it is kept, and an older measurement stays. Measure again.",
+    )
+
+
+def _named(part: str) -> str:
+    return printable(part) if part == "copy" else printable(part).upper()
+
+
+def _nothing(answers: list[_Answer], interpreter: str, device: str, ended: ToolEnd) -> DashboardError:
     """Returns what to say when nothing was measured."""
     shown = printable(interpreter)
-    doing = next((str(each["what"]) for each in reversed(answers) if each["kind"] == "begin"), "starting")
-    raised = next((each for each in answers if each["kind"] == "raised"), None)
+    raised = next((each for each in answers if isinstance(each, _Raised)), None)
     if raised is not None:
-        if raised["type"] == "ModuleNotFoundError":
+        if raised.type == "ModuleNotFoundError":
             return DashboardError(
                 f"PyTorch is not installed for {shown}.",
                 "Choose the interpreter of your environment as the one of jobs.",
             )
         return DashboardError(
-            f"{device} cannot be measured: {raised['type']}: {printable(str(raised['message']))[:300]}.",
+            f"{device} cannot be measured: {printable(raised.type)}: {printable(raised.message)[:300]}.",
             "Choose a device that PyTorch of this interpreter sees.",
         )
-    if is_late:
+    if ended.how == "time":
         return DashboardError(
-            f"{device} was not measured in time (it was {doing}).",
+            f"{device} was not measured in time (it was {_doing(answers)}).",
             "Try again: the first import of PyTorch is slow.",
         )
-    why = next((str(each["why"]) for each in answers if each["kind"] == "refused"), f"it ended while {doing}")
+    why = next((printable(each.why) for each in answers if isinstance(each, _Refused)), "")
+    if ended.code != 0 or not why:
+        why = f"it ended while {_doing(answers)}" + _how_it_ended(ended).replace(" ", ", ", 1)
     return DashboardError(
-        f"Nothing could be measured on {device}: {printable(why)}.",
+        f"Nothing could be measured on {device}: {why}.",
         "Start `python -c 'import torch'` with this interpreter and repair that installation.",
     )

@@ -212,6 +212,6 @@ def _read(path: Path) -> dict[str, Any]:
     """Returns the file's content; an empty one where it is absent or damaged, as it can be made anew."""
     try:
         whole = json.loads(read_bytes_limited(path, _LIMIT_BYTES))
-    except (OSError, ValueError, DashboardError):
+    except (OSError, ValueError, RecursionError, DashboardError):
         return {}
     return whole if isinstance(whole, dict) else {}

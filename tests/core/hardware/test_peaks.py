@@ -478,6 +478,26 @@ def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
         read_devices(path)
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a=" + "[" * 20_000, "device_peaks.toml: its lists or tables are nested too deeply."),
+        ("a=" + "1" * 5_000, "device_peaks.toml: a number in it has too many digits."),
+        (
+            '[[device]]\nname = "a"\n[[device.figures]]\npower_w = "x"\n',
+            "device_peaks.toml, line 4, power_w: Expected a number, got text.",
+        ),
+    ],
+    ids=["nested", "digits", "type"],
+)
+def test_what_is_wrong_is_said_in_plain_words(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "device_peaks.toml"
+    path.write_text(text)
+    with pytest.raises(DashboardError) as caught:
+        read_devices(path)
+    assert caught.value.message == words
+
+
 def test_the_table_is_read_once_and_cannot_be_changed() -> None:
     assert shipped_devices() is shipped_devices()
     device = shipped_devices()[0]

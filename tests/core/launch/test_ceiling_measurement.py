@@ -15,6 +15,7 @@ from core.roofline.points import WorkType
 
 COPY = '{"kind": "rate", "type": "copy", "size": 8, "repeats": 5, "best_per_s": 2e9, "median_per_s": 1e9}'
 DEVICE = '{"kind": "device", "title": "Made GPU", "torch": "2.9", "capability": [9, 0]}'
+END = '{"kind": "end"}'
 
 
 def interpreter(folder: Path, script: str) -> str:
@@ -41,7 +42,7 @@ def test_the_processor_of_this_machine_is_measured_and_kept() -> None:
 
 def test_answers_are_found_among_what_libraries_print(tmp_path: Path) -> None:
     noise = "printf 'half a line'; echo; echo '{broken'; echo 'a warning' >&2"
-    script = f"echo 'loading'; {noise}; echo '{DEVICE}'; {noise}; echo '{COPY}'"
+    script = f"echo 'loading'; {noise}; echo '{DEVICE}'; {noise}; echo '{COPY}'; echo '{END}'"
     found = measure_ceilings(interpreter(tmp_path, script), "cuda:0")
     assert (found.device, found.kind, found.capability) == ("Made GPU", "cuda", (9, 0))
     ceilings = ceilings_measured("Made GPU")
@@ -51,7 +52,8 @@ def test_answers_are_found_among_what_libraries_print(tmp_path: Path) -> None:
 
 def test_a_rate_beyond_any_device_is_refused(tmp_path: Path) -> None:
     odd = COPY.replace("2e9", "1e30").replace('"copy"', '"fp32"')
-    found = measure_ceilings(interpreter(tmp_path, f"echo '{DEVICE}'; echo '{COPY}'; echo '{odd}'"), "cuda:0")
+    script = f"echo '{DEVICE}'; echo '{COPY}'; echo '{odd}'; echo '{END}'"
+    found = measure_ceilings(interpreter(tmp_path, script), "cuda:0")
     assert [rate.type for rate in found.rates] == ["copy"]
     assert found.refused == (("fp32", "the rate is beyond any device"),)
 
@@ -71,8 +73,17 @@ def test_a_rate_beyond_any_device_is_refused(tmp_path: Path) -> None:
             f"""echo '{DEVICE}'; echo '{{"kind": "refused", "type": "copy", "why": "out of memory"}}'""",
             "Nothing could be measured on cuda:0: out of memory",
         ),
-        ("exit 3", "it ended while starting"),
-        ("kill -9 $$", "it ended while starting"),
+        ("exit 3", "it ended while starting, with exit code 3"),
+        ("kill -9 $$", "it ended while starting, by SIGKILL"),
+        ("""echo '{"kind": "device"}'""", '"device" line is not complete'),
+        (
+            f"""echo '{DEVICE}'; echo '{{"kind": "rate", "type": "fp32"}}'; echo '{END}'""",
+            '"rate" line is not complete',
+        ),
+        (
+            f"""echo '{DEVICE}'; echo '{{"kind": "begin", "what": "fp32", "number": "x"}}'; echo '{COPY}'""",
+            '"begin" line is not complete',
+        ),
     ],
 )
 def test_what_cannot_be_measured_says_why(tmp_path: Path, script: str, words: str) -> None:
@@ -94,3 +105,32 @@ def test_a_measurement_can_be_cancelled(tmp_path: Path) -> None:
 def test_an_interpreter_that_is_none_is_said_so(tmp_path: Path) -> None:
     with pytest.raises(DashboardError, match="cannot be started"):
         measure_ceilings(str(tmp_path / "none"), "cpu")
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ("kill -9 $$", "ended by SIGKILL while multiplying matrices in FP32"),
+        ("exit 3", "ended with exit code 3 while multiplying matrices in FP32"),
+        ("exit 0", "ended while multiplying matrices in FP32"),
+        (f"echo '{END}'; exit 1", "ended with exit code 1 after its last figure"),
+    ],
+)
+def test_a_part_of_a_measurement_names_what_is_missing_and_replaces_nothing(
+    tmp_path: Path, how: str, words: str
+) -> None:
+    begin = '{"kind": "begin", "what": "fp32", "number": 1, "whole": 3}'
+    refused = '{"kind": "refused", "type": "fp8", "why": "this device has no FP8"}'
+    start = f"echo '{DEVICE}'; echo '{refused}'; echo '{COPY}'; echo '{begin}'"
+    rate = COPY.replace('"copy"', '"fp32"')
+    whole = measure_ceilings(interpreter(tmp_path, f"{start}; echo '{rate}'; echo '{END}'"), "cuda:0")
+    with pytest.raises(DashboardError, match=words) as caught:
+        measure_ceilings(interpreter(tmp_path, f"{start}; {how}"), "cuda:0")
+    assert "(measured: copy; missing: FP32, TF32, FP16, BF16, FP64)" in caught.value.message
+    assert measurement_of("Made GPU") == whole
+
+
+@pytest.mark.parametrize("path", ["", "  "])
+def test_no_interpreter_is_said_so(path: str) -> None:
+    with pytest.raises(DashboardError, match="No interpreter is named"):
+        measure_ceilings(path, "cpu")

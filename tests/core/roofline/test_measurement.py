@@ -100,7 +100,15 @@ def test_devices_and_machines_have_their_own_and_the_last_counts(monkeypatch: py
 
 @pytest.mark.parametrize(
     "content",
-    ["", "[]", "{", '{"schema": 1}', '{"schema": 1, "machines": {"NODE": {"NVIDIA H100 PCIe": 7}}}'],
+    [
+        "",
+        "[]",
+        "{",
+        '{"schema": 1}',
+        '{"schema": 1, "machines": {"NODE": {"NVIDIA H100 PCIe": 7}}}',
+        "[" * 100_000,
+    ],
+    ids=["empty", "a list", "cut", "no machines", "no measurement", "nested"],
 )
 def test_a_damaged_file_counts_as_none_and_is_made_anew(content: str) -> None:
     folder = app_folders().data
