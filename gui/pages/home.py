@@ -325,7 +325,7 @@ class HomePage(Page):
         self._launch_button.set_text("Launching" if session.launching else known)
         self._detect_text.set_plain(
             "Find the NVIDIA GPUs of this machine. The probe runs in a child process with a time limit. "
-            "Vulkan and Metal devices are not looked for by this version."
+            "Vulkan devices are listed by the command line, main.py devices; Metal is not looked for yet."
         )
         self._detect_button.set_text("Detecting" if machine.detecting else "Detect devices")
         self._detect_note.set_full_text(_last_detection(machine.devices_checked_s, machine.devices))
