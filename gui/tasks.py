@@ -179,6 +179,7 @@ class Tasks(QObject):
         key: str,
         shown: bool = True,
         cancelled: Callable[[], None] | None = None,
+        crashed: Callable[[], None] | None = None,
         undo: Callable[[T], None] | None = None,
     ) -> Task:
         """Runs ``work`` in a thread. Call it on the UI thread.
@@ -192,6 +193,7 @@ class Tasks(QObject):
                 same key is cancelled and its answer dropped.
             shown: Whether the status bar lists it.
             cancelled: Called on the UI thread when it is cancelled.
+            crashed: Called on the UI thread when a bug ended it, before ``Tasks.crashed`` tells of it.
             undo: Gets an answer that came although nobody wants it any more, in a
                 worker thread or, when the program ends, in the one that ends it.
         """
@@ -216,7 +218,7 @@ class Tasks(QObject):
             except DashboardError as error:
                 answer = _bound(failed, error)
             except Exception as error:  # noqa: BLE001  (a bug goes to the crash dialog)
-                answer = _bound(self.crashed.emit, error)
+                answer = _bound(self._crash, (crashed, error))
             if self._closed or task.progress.cancelled:
                 self._undo(task)
             self._post(_bound(self._end, (task, answer)))
@@ -349,6 +351,12 @@ class Tasks(QObject):
                 key=f"undo {task.key}",
                 shown=False,
             )
+
+    def _crash(self, ended: tuple[Callable[[], None] | None, Exception]) -> None:
+        crashed, error = ended
+        if crashed is not None:
+            crashed()
+        self.crashed.emit(error)
 
     def _undo(self, task: Task) -> None:
         leftover = task.take_leftover()

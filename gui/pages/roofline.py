@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from PySide6.QtCore import QModelIndex, Qt
-from PySide6.QtWidgets import QFileDialog, QMenu, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QMenu, QVBoxLayout, QWidget
 
 from core.errors import DashboardError
 from core.files import printable
@@ -22,15 +22,14 @@ from gui.plots.roofline_view import RooflineView
 from gui.rooflines.board import Board, BoardAsk, ask_to_see, build_board, with_verdicts
 from gui.rooflines.measuring import CeilingMeasuring
 from gui.rooflines.sources import PointAsked
-from gui.theme import set_kind
-from gui.widgets.empty_state import EmptyState
 from gui.widgets.result_table import ResultTableWidget
 from gui.widgets.roofline_bar import RooflineBar, RooflineStrip
 from gui.widgets.roofline_inspector import RooflineInspector
 from gui.widgets.roofline_own import OwnFigures, own_as_json, own_from_json
+from gui.widgets.roofline_states import RooflineStates, content_of_page
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from core.roofline.ceilings import Ceilings
     from core.roofline.measurement import Measurement
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
 
 TASK: Final = "roofline"
 VERDICTS_TASK: Final = "roofline verdicts"
-_PLOT_SHARE: Final = (66, 34)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,6 +74,8 @@ class RooflinePage(Page):
         """A document, and one of its kernels, whose device the next board is to be of."""
         self._quiet = False
         self._stale = True
+        self._why_none = ""
+        """Why there is no board, although something is open and nothing is being made."""
         self.export_menu = QMenu("Export", self)
         self.measure_menu = QMenu("Measure ceilings", self)
         self.measuring = CeilingMeasuring(context.tasks, context.machine, self)
@@ -97,37 +97,12 @@ class RooflinePage(Page):
         # Its filter stands in the strip; copying has a key, exporting a menu.
         self.table.bar.hide()
         self.strip.take_filter(self.table.bar.field, self.table.bar.columns)
-        below = QWidget()
-        column = QVBoxLayout(below)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.strip)
-        column.addWidget(self.table, 1)
-        self._splitter = QSplitter(Qt.Orientation.Vertical)
-        self._splitter.setChildrenCollapsible(False)
-        self._splitter.addWidget(self.view)
-        self._splitter.addWidget(below)
-        for place, share in enumerate(_PLOT_SHARE):
-            self._splitter.setStretchFactor(place, share)
-        self._splitter.setSizes([10 * share for share in _PLOT_SHARE])
-        content = QWidget()
-        column = QVBoxLayout(content)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.own)
-        column.addWidget(self._splitter, 1)
+        content = content_of_page(self.own, self.view, self.strip, self.table)
         self.own.hide()
-        self.content = content
-        self.empty = self._build_empty()
-        self.making = EmptyState(self.context.theme, "chart-line-up")
-        self.making.set_text("Placing kernels", "Points are made of what is open.")
-        self._stack = QStackedWidget()
-        for widget in (self.empty, self.making, content):
-            self._stack.addWidget(widget)
+        self.states = RooflineStates(self.context, content, self._make)
         layout = QVBoxLayout(self.body)
         layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self._stack)
-        set_kind(self._splitter, kind="plain")
+        layout.addWidget(self.states)
         for words, run in (
             ("Plot as PNG", lambda: self.ask_picture("png")),
             ("Plot as SVG", lambda: self.ask_picture("svg")),
@@ -135,21 +110,6 @@ class RooflinePage(Page):
             ("Table as JSON", lambda: self.table.ask_export("json")),
         ):
             self.export_menu.addAction(f"Export the {words[0].lower()}{words[1:]}", run)
-
-    def _build_empty(self) -> EmptyState:
-        context = self.context
-        actions: list[tuple[str, Callable[[], object]]] = [
-            ("Open file", lambda: context.actions.trigger("file.open")),
-            ("Show opened traces", lambda: context.navigate("trace")),
-        ]
-        empty = EmptyState(context.theme, "chart-line-up", actions, primary=True)
-        empty.set_text(
-            "No kernels to place",
-            "Open an Nsight Compute report or table (.ncu-rep, ncu --csv) for measured points, or a trace of "
-            "torch.profiler with record_shapes=True for modelled ones. A trace or report that was opened "
-            "earlier is read when its tab is shown.",
-        )
-        return empty
 
     def _connect(self) -> None:
         context, view, table = self.context, self.view, self.table
@@ -207,7 +167,7 @@ class RooflinePage(Page):
         self._looked_at = looked_at
         if self._stale:
             self._make()
-        if self._stack.currentWidget() is self.content:
+        if self.states.shows_content:
             self.view.setFocus(Qt.FocusReason.OtherFocusReason)
 
     @property
@@ -239,10 +199,13 @@ class RooflinePage(Page):
     def _show_state(self) -> None:
         if not self.context.points.all:
             self.board = None
+            self.banners.dismiss(TASK)
             self.roofline_inspector.show_nothing(None)
-            self._stack.setCurrentWidget(self.empty)
+            self.states.show_empty()
+        elif self.board is None and self._why_none:
+            self.states.show_failed(self._why_none)
         elif self.board is None:
-            self._stack.setCurrentWidget(self.making)
+            self.states.show_making()
         self.bar.setVisible(self.board is not None)
 
     def _make(self) -> None:
@@ -252,7 +215,6 @@ class RooflinePage(Page):
         if not sources:
             self.context.tasks.cancel(TASK)
             return
-        self._stale = False
         ask, known, own, judged = self._ask, dict(self._offers), dict(self._own), dict(self._verdicts)
         to_see = self._to_see
 
@@ -275,13 +237,25 @@ class RooflinePage(Page):
             done=self._take,
             failed=self._failed,
             key=TASK,
+            cancelled=lambda: self._stopped("It was cancelled."),
+            crashed=lambda: self._stopped("A mistake in Ridgeline ended it. The report of it says where."),
         )
+        # After the start: it stops what is being made for an older question.
+        self._stale, self._why_none = False, ""
+        self._show_state()
 
     def _failed(self, error: DashboardError) -> None:
-        self._stale = True
-        self.show_error(error)
+        if self.board is not None:
+            self.banners.show_banner(TASK, "error", error.message, error.hint)
+        self._stopped(f"{error.message} {error.hint}")
+
+    def _stopped(self, why: str) -> None:
+        """Nothing is being made any more: it is tried again when the page is shown, or asked to."""
+        self._stale, self._why_none = True, why
+        self._show_state()
 
     def _take(self, answer: _Answer) -> None:
+        self.banners.dismiss(TASK)
         before, to_see = self.board, self._to_see
         self._to_see = None
         self._offers = answer.offers
@@ -330,7 +304,7 @@ class RooflinePage(Page):
         self.own.setVisible(unknown or entered)
         self.own.show_board(board, self._own.get(board.ask.device or ""))
         self.table.file_stem = "roofline"
-        self._stack.setCurrentWidget(self.content)
+        self.states.show_content()
         self.bar.show()
         self.table.show_table(board.table)
         self._show_selected()

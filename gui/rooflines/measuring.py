@@ -68,13 +68,17 @@ class CeilingMeasuring(QObject):
             done=self._done,
             failed=self._failed,
             key=TASK,
-            cancelled=lambda: self.busy_changed.emit(False),
+            cancelled=self._end,
+            crashed=self._end,
         )
 
-    def _done(self, measurement: Measurement) -> None:
+    def _end(self) -> None:
         self.busy_changed.emit(False)
+
+    def _done(self, measurement: Measurement) -> None:
+        self._end()
         self.measured.emit(measurement)
 
     def _failed(self, error: DashboardError) -> None:
-        self.busy_changed.emit(False)
+        self._end()
         self.failed.emit(error)

@@ -13,7 +13,6 @@ from core.roofline.ceilings import CeilingOrigin, Ceilings, TrafficCeiling, Work
 from core.roofline.points import WorkType
 from core.units import parse_float
 from gui.plain_text import Paragraph, visible_text
-from gui.rooflines.board import UNNAMED
 from gui.theme import set_kind
 
 if TYPE_CHECKING:
@@ -24,7 +23,10 @@ if TYPE_CHECKING:
 ROW_PX: Final = 36
 _FIELD_PX: Final = 76
 _TERA: Final = 1e12
-_MOST_TERA: Final = 1e9
+_LEAST_TERA: Final = 1e-6
+_MOST_TERA: Final = 1e6
+"""No device is slower than 1e-3 GFLOP/s or GB/s, or faster than 1e9 of them."""
+
 SOURCE: Final = "entered here"
 
 
@@ -75,22 +77,28 @@ class OwnFigures(QWidget):
             self.peak.clear()
             self.bandwidth.clear()
         self._device, self._before = device, own or Ceilings(device=device)
-        name = visible_text(device) or UNNAMED.lower()
         missing = _types_without_peak(board)
         if own is None:
-            self.words.set_plain(f"No figures for {name}. {visible_text(board.ceilings.note)}")
+            said = (
+                f"No figures for {visible_text(device)}."
+                if device
+                else "The files do not name the device, so no figures are known."
+            )
+            self.words.set_plain(f"{said} {visible_text(board.ceilings.note)}".rstrip())
         else:
             titles = ", ".join(each.title for each in missing)
             lacking = f" No peak yet: {titles}." if titles else ""
-            self.words.set_plain(f"Your figures for {name}.{lacking}")
+            self.words.set_plain(
+                f"Your figures for {visible_text(device) or 'the device that is not named'}.{lacking}"
+            )
         wanted = missing[0] if missing else WorkType.FP32
         if not self.peak.text():
             self.work_type.setCurrentIndex(max(self.work_type.findData(wanted), 0))
 
     def _enter(self) -> None:
         try:
-            peak = _positive(self.peak.text(), "TFLOP/s")
-            bandwidth = _positive(self.bandwidth.text(), "TB/s")
+            peak = _sensible(self.peak.text(), "peak", "TFLOP/s")
+            bandwidth = _sensible(self.bandwidth.text(), "bandwidth", "TB/s")
         except DashboardError as error:
             self.failed.emit(error)
             return
@@ -152,13 +160,20 @@ def _bandwidth(bytes_per_s: float) -> TrafficCeiling:
 
 
 def _is_rate(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < _TERA * _MOST_TERA
+    return (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and _LEAST_TERA * _TERA <= value <= _MOST_TERA * _TERA
+    )
 
 
-def _positive(text: str, unit: str) -> float:
+def _sensible(text: str, what: str, unit: str) -> float:
     value = parse_float(text)
-    if not 0 < value < _MOST_TERA:
-        raise DashboardError(f"{text.strip()} {unit} is no peak.", f"Enter a number above 0, in {unit}.")
+    if not _LEAST_TERA <= value <= _MOST_TERA:
+        raise DashboardError(
+            f"{text.strip()} {unit} is no {what} of a device." if text.strip() else f"No {what} is entered.",
+            f"Enter a number from 0.000001 to 1,000,000, in {unit}.",
+        )
     return value
 
 

@@ -99,7 +99,7 @@ def shown_table(board: Board, key: str) -> list[object]:
 def test_an_empty_page_says_what_to_open(window: MainWindow) -> None:
     window.navigate("roofline")
     page: RooflinePage = window.page  # type: ignore[assignment]
-    assert page.empty.isVisible()
+    assert page.states.empty.isVisible()
     assert page.bar.isHidden()
     assert not page.wants_docks()
     assert window.context.actions.reason("roofline.zoom_in") == "nothing is open that has kernels"
@@ -428,7 +428,7 @@ def test_closing_a_report_takes_its_points_away(
     choose(qtbot, page, lambda: window.context.reports.remove(first))
     assert page.subtitle() == "b.csv"
     window.context.reports.remove(second)
-    assert page.empty.isVisible()
+    assert page.states.empty.isVisible()
     assert page.board is None
 
 
