@@ -20,7 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-_DEBUG: Final = (".debug", ".nv_debug", ".note", ".comment")
+# Debug information, compile options, and constants: among these are names of files from __FILE__.
+_WITH_TEXTS: Final = (
+    *(".debug", ".nv_debug", ".note", ".comment"),
+    *(".nv.constant", ".nv.global.init", ".rodata", ".data"),
+)
 _MODE: Final = 0o644
 
 
@@ -48,8 +52,9 @@ def save_without_private_data(
     """Writes a copy of a report or CSV of Nsight Compute without what is private.
 
     Host names, addresses, folders, programs with their arguments and environment,
-    command lines and notes are gone; names of files, kernels and NVTX ranges, all
-    values, and the text of imported sources stay. A report that is packed stays so.
+    command lines and notes are gone, hosts, users, arguments and values of variables
+    also where texts repeat them; names of files, kernels and NVTX ranges, all values,
+    and the text of imported sources stay. A report that is packed stays so.
 
     Args:
         path: The file.
@@ -70,7 +75,7 @@ def save_without_private_data(
         else:
             with path.open("rb") as file:
                 is_packed = file.read(len(ZSTD_MAGIC)) == ZSTD_MAGIC
-            data, removed = strip_report(read_unpacked(path), _debug_places, progress)
+            data, removed = strip_report(read_unpacked(path), _places_with_texts, progress)
             data = zstandard.compress(data) if is_packed else data
     except OSError as error:
         raise DashboardError(
@@ -87,8 +92,8 @@ def save_without_private_data(
     return Stripped(tuple(removed.most_common()))
 
 
-def _debug_places(binary: bytes) -> list[tuple[int, int]] | None:
-    """Returns where a device binary holds what is not run; None if it cannot be read."""
+def _places_with_texts(binary: bytes) -> list[tuple[int, int]] | None:
+    """Returns where a device binary may hold texts beside its code; None if it cannot be read."""
     try:
         sections = DeviceBinary(binary).sections
     except BinaryDamageError:
@@ -96,5 +101,5 @@ def _debug_places(binary: bytes) -> list[tuple[int, int]] | None:
     return [
         (section.begin, min(section.begin + section.length, len(binary)))
         for section in sections
-        if section.name.startswith(_DEBUG)
+        if section.name.startswith(_WITH_TEXTS)
     ]

@@ -16,6 +16,7 @@ LISTS = {
 SHARED = {
     "gui/pages/page.py",
     "core/readers/cache.py",
+    "core/readers/ncu_private.py",
     "core/readers/ncu_rows.py",
     "core/readers/trace_set.py",
     "core/readers/worker.py",

@@ -128,6 +128,11 @@ def _columns(messages: Sequence[bytes]) -> tuple[_Numbers, _Numbers, Bool]:
     return key, value, has_key & key.read & has_value & value.read & (value_end == ends)
 
 
+def may_hold_texts(messages: Sequence[bytes]) -> bool:
+    """Whether one of the stored instances is more than two numbers, as far as it is cheap to tell."""
+    return len(messages) > 0 and not bool(_columns(messages)[2].all())
+
+
 class _Texts:
     """Keys and values that are texts, by place."""
 

@@ -1,8 +1,10 @@
 """A report without what is private: host names, addresses, paths, programs with their arguments, notes.
 
-Everything else stays byte for byte as it was, also fields that are not known
-here. Of paths the name of the file stays. Of the command line only how clocks
-were controlled stays, as rates cannot be judged without it.
+Of the session, its machines and processes only what is known to be harmless
+stays. Elsewhere fields that are not known stay, but folders and private words in
+them are x, as they are in what a binary holds beside its code. Of paths the name of
+the file stays. Of the command line only how clocks were controlled stays, as rates
+cannot be judged without it.
 """
 
 from __future__ import annotations
@@ -10,31 +12,28 @@ from __future__ import annotations
 import re
 import struct
 from collections import Counter
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+from google.protobuf.message import DecodeError
+
+from core.readers.ncu_private import FOLDERS, PrivateText, host_words, user_words, value_words
 from core.readers.ncu_report.container import MAGIC, Blocks, Entry
-from core.readers.ncu_report.schema import decode
+from core.readers.ncu_report.instances import may_hold_texts
+from core.readers.ncu_report.schema import decode, empty
 from core.readers.ncu_report.wire import BrokenMessageError, rewrite
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
 
     from core.readers.ncu_report.container import Block
     from core.readers.ncu_report.wire import Rule
 
-    DebugPlaces = Callable[[bytes], list[tuple[int, int]] | None]
-    """From a device binary to (begin, end) of its parts that are not run; None if it cannot be read."""
+    PlacesWithTexts = Callable[[bytes], list[tuple[int, int]] | None]
+    """From a device binary to (begin, end) of its parts that may hold texts; None if it cannot be read."""
 
 _CLOCKS: Final = re.compile(rb"--clock-control[ =]+(base|boost|none)\b")
 _PARTS: Final = re.compile(rb"[\\/]")
-# An absolute path of any system: not behind a word, a colon or a slash, where it would be part of an address.
-_PATH: Final = re.compile(rb"(?<![\w:/\\])(?:[A-Za-z]:)?(?:[\\/][^\x00-\x1f\x7f\"'<>|:*?\\/]{1,255})+[\\/]?")
-# In what rules say a blank ends it: what follows is a sentence.
-_PATH_IN_TEXT: Final = re.compile(
-    rb"(?<![\w:/\\])(?:[A-Za-z]:)?(?:[\\/][^\s\x00-\x1f\x7f\"'<>|:*?\\/,;]{1,255})+[\\/]?"
-)
-_FILE: Final = re.compile(rb"[^\\/]*\.[A-Za-z0-9_]{1,12}$")
-_NAME_BYTE: Final = re.compile(rb"[^\\/:]")
 
 
 class _Stripping:
@@ -44,34 +43,42 @@ class _Stripping:
         removed: What was taken out, in words for people, to how often.
     """
 
-    def __init__(self, debug_places: DebugPlaces) -> None:
+    def __init__(self, places: PlacesWithTexts, words: set[bytes]) -> None:
         self.removed: Counter[str] = Counter()
-        self._debug_places = debug_places
+        self._private = PrivateText(words, self.removed)
+        self._places = places
 
     def block(self, raw: bytes, block: Block, head: bytes) -> bytes:
         """Returns a block without private data; ``head`` is its header as stored."""
-        sources = self._entries(raw, block.sources, "Source", self._source_rules())
-        results = self._entries(raw, block.results, "Result", self._result_rules())
+        sources = self._entries(raw, block.sources, "Source", self._source)
+        results = self._entries(raw, block.results, "Result", self._result)
         known_end = max((entry.end for entry in (*block.sources, *block.results)), default=block.begin)
         is_whole = len(block.sources) + len(block.results) == block.header.sources + block.header.results
         # What stands behind the known entries of a block that is not whole would be half of one.
-        rest = raw[known_end : block.end] if is_whole and block.end <= len(raw) else b""
+        rest = self._private.mask(raw[known_end : block.end]) if is_whole and block.end <= len(raw) else b""
         payload = b"".join(struct.pack("<I", len(each)) + each for each in (*sources, *results)) + rest
         header = rewrite(
             head,
-            {3: self._message(self._session_rules()), 6: self._message(self._process_rules())},
+            {
+                3: self._session(),
+                4: self._message({1: self._private.clean_paths}),
+                6: self._only((1,), {2: self._out("host names"), 3: self._file_name}),
+            },
             {1: len(sources), 2: len(results), 5: len(payload)},
+            others=self._private.mask,
         )
         return struct.pack("<I", len(header)) + header + payload
 
-    def _entries(self, raw: bytes, entries: list[Entry], kind: str, rules: Mapping[int, Rule]) -> list[bytes]:
+    def _entries(
+        self, raw: bytes, entries: list[Entry], kind: str, strip: Callable[[bytes], bytes]
+    ) -> list[bytes]:
         """Returns the entries without private data; one that cannot be read is left out."""
         found = []
         for entry in entries:
             data = raw[entry.begin : entry.end]
             try:
                 if decode(kind, data) is not None:
-                    found.append(rewrite(data, rules))
+                    found.append(strip(data))
                     continue
             except BrokenMessageError:
                 pass
@@ -86,10 +93,26 @@ class _Stripping:
 
         return rule
 
-    def _message(self, rules: Mapping[int, Rule]) -> Rule:
+    def _message(self, rules: Mapping[int, Rule], kept: Collection[int] = ()) -> Rule:
+        """Returns the rule for a message; in fields that are not known folders are masked.
+
+        Args:
+            rules: For its fields, by number.
+            kept: Fields that are keys or hold no text.
+        """
+        rules = {number: bytes for number in kept} | dict(rules)
+        return self._whole(lambda content: rewrite(content, rules, others=self._private.mask))
+
+    def _only(self, kept: Collection[int], rules: Mapping[int, Rule]) -> Rule:
+        """Returns the rule for a message of which nothing stays but what is known to be harmless."""
+        return self._whole(
+            lambda content: rewrite(content, rules, kept=kept, others=self._out("unknown fields"))
+        )
+
+    def _whole(self, change: Callable[[bytes], bytes]) -> Rule:
         def rule(content: bytes) -> bytes | None:
             try:
-                return rewrite(content, rules)
+                return change(content)
             except BrokenMessageError:
                 self.removed["parts that cannot be read"] += 1
                 return None
@@ -98,69 +121,130 @@ class _Stripping:
 
     def _file_name(self, content: bytes) -> bytes:
         name = _PARTS.split(content)[-1]
-        self.removed["folders"] += name != content
+        self.removed[FOLDERS] += name != content
         return name
-
-    def _plain_text(self, content: bytes) -> bytes:
-        """Returns a text whose paths are names of files."""
-        return _PATH_IN_TEXT.sub(lambda found: self._file_name(found[0]), content)
 
     def _command_line(self, content: bytes) -> bytes:
         self.removed["command lines"] += 1
         clocks = _CLOCKS.search(content)
         return b"ncu" if clocks is None else b"ncu --clock-control " + clocks[1]
 
-    def _session_rules(self) -> dict[int, Rule]:
-        system = self._message({5: self._out("host names"), 7: self._out("addresses")})
-        return {
-            3: system,
-            4: system,
-            7: self._out("notes"),
-            9: self._out("programs with arguments and environment"),
-            10: self._out("settings of the tool"),
-            11: self._command_line,
-        }
+    def _session(self) -> Rule:
+        clean = self._private.clean
+        system = self._only(
+            (),
+            {1: clean, 2: clean, 3: clean, 4: clean, 5: self._out("host names"), 7: self._out("addresses")},
+        )
+        attribute = self._only((), {1: bytes, 2: self._value()})
+        return self._only(
+            (1, 2),
+            {
+                3: system,
+                4: system,
+                6: self._only((1,), {2: clean, 3: attribute}),
+                7: self._out("notes"),
+                8: self._only((), {1: clean, 2: clean}),
+                9: self._out("programs with arguments and environment"),
+                10: self._out("settings of the tool"),
+                11: self._command_line,
+            },
+        )
 
-    def _process_rules(self) -> dict[int, Rule]:
-        return {2: self._out("host names"), 3: self._file_name}
+    def _value(self) -> Rule:
+        return self._message({1: self._private.clean})
 
-    def _result_rules(self) -> dict[int, Rule]:
-        frame = self._message({1: self._file_name, 3: self._file_name})
-        marker = self._message({4: self._plain_text, 6: self._file_name})
-        text = self._message({1: self._plain_text, 4: self._plain_text})
-        body = self._message({1: self._message({1: text})})
-        return {
+    def _result(self, data: bytes) -> bytes:
+        clean, paths = self._private.clean, self._private.clean_paths
+        frame = self._message({1: self._file_name, 3: self._file_name, 4: clean})
+        nvtx_stack = self._message({3: self._message({1: clean})})
+        nvtx = self._message(
+            {
+                1: self._message({2: clean}),
+                2: self._message({2: nvtx_stack}),
+                3: self._message({3: self._message({2: clean})}),
+            }
+        )
+        rules: dict[int, Rule] = {
+            5: paths,
+            6: paths,
+            7: paths,
             12: self._out("notes"),
+            13: self._metric,
             18: self._out("notes"),
-            19: self._message({3: body, 5: marker}),
+            19: self._rule(),
+            21: nvtx,
             28: self._message({1: frame}),
         }
+        # Shapes, the source's number and the sections, which are the tool's own.
+        return rewrite(data, {10: bytes, 11: bytes, 15: bytes, 17: bytes} | rules, others=self._private.mask)
 
-    def _source_rules(self) -> dict[int, Rule]:
-        imported = self._message({1: self._file_name})
-        return {4: self._binary, 8: self._message({1: imported})}
+    def _rule(self) -> Rule:
+        clean = self._private.clean
+        item = self._message(
+            {
+                1: self._message({1: clean, 4: clean}),
+                2: self._message({1: clean}, kept=(5,)),
+                8: self._message({5: clean}, kept=(2,)),
+                9: self._message({1: clean}, kept=(3,)),
+            },
+            kept=(10,),
+        )
+        marker = self._message({4: clean, 6: self._file_name})
+        return self._message({2: clean, 3: self._message({1: item}), 5: marker}, kept=(1, 4))
+
+    def _metric(self, content: bytes) -> bytes | None:
+        stored = decode("Metric", content)
+        if stored is not None and not stored.value.text and not may_hold_texts(stored.instances):
+            return content
+        instance = self._message({1: self._value(), 2: self._value()})
+        return self._message({2: self._value(), 3: instance})(content)
+
+    def _source(self, data: bytes) -> bytes:
+        imported = self._message({1: self._file_name}, kept=(2,))
+        return rewrite(
+            data,
+            {4: self._binary, 8: self._message({1: imported}), 9: bytes},
+            others=self._private.mask,
+        )
 
     def _binary(self, content: bytes) -> bytes | None:
-        """Returns a binary whose debug information names no folder; nothing in it moves."""
-        places = self._debug_places(content)
+        """Returns a binary in whose texts no folder is named; nothing in it moves."""
+        places = self._places(content)
         if places is None:
             self.removed["binaries that cannot be read"] += 1
             return None
         data = bytearray(content)
         for begin, end in places:
-            data[begin:end] = _PATH.sub(self._masked, bytes(data[begin:end]))
+            data[begin:end] = self._private.mask(bytes(data[begin:end]))
         return bytes(data)
 
-    def _masked(self, found: re.Match[bytes]) -> bytes:
-        path = found[0]
-        name = _FILE.search(path)
-        kept = len(path) - (0 if name is None else len(name[0]))
-        self.removed["folders"] += 1
-        return _NAME_BYTE.sub(b"x", path[:kept]) + path[kept:]
+
+def _private_words(raw: bytes, blocks: Iterable[Block]) -> set[bytes]:
+    """Returns the words that a report says are private: hosts, users, arguments, values of variables."""
+    session = empty("Session")
+    hosts: set[bytes] = set()
+    public: set[bytes] = set()
+    for block in blocks:
+        hosts.add(block.header.process.host)
+        public.update(block.header.texts.texts)
+        for fragment in block.header.session:
+            with suppress(DecodeError):
+                session.MergeFromString(fragment)
+    for system in (session.host, session.target):
+        hosts.add(system.computer_name)
+        hosts.update(part for each in system.addresses for part in (each.first, each.second))
+    devices = [device.name for device in session.devices]
+    devices += [each.value.text for device in session.devices for each in device.attributes]
+    run = session.executable
+    words = value_words((run.path, run.working_folder, *run.arguments, *run.environment))
+    words = {word for word in words if not any(word in text for text in public)}
+    words |= {word for host in hosts for word in host_words(host)} | user_words(raw)
+    # By its name a device is found again.
+    return {word for word in words if not any(word in text for text in devices)}
 
 
 def strip_report(
-    raw: bytes, debug_places: DebugPlaces, progress: Callable[[int, int], None] | None = None
+    raw: bytes, places: PlacesWithTexts, progress: Callable[[int, int], None] | None = None
 ) -> tuple[bytes, Counter[str]]:
     """Returns a report without private data, and what was taken out of it.
 
@@ -168,13 +252,13 @@ def strip_report(
 
     Args:
         raw: The report, unpacked.
-        debug_places: Where a device binary holds what is not run.
+        places: Where a device binary holds texts.
         progress: Called with the bytes that are done and their number. What it raises ends the work.
 
     Raises:
         DashboardError: It is no report, or not even its first block is whole.
     """
-    stripping = _Stripping(debug_places)
+    stripping = _Stripping(places, _private_words(raw, Blocks(raw)))
     blocks = Blocks(raw)
     length = struct.unpack_from("<I", raw, len(MAGIC))[0]
     at = 2 * len(MAGIC) + length

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     Rule = Callable[[bytes], bytes | None]
     """From the content of a field to what shall stand there; None takes the field out."""
@@ -32,13 +32,22 @@ class _Field(NamedTuple):
     end: int
 
 
-def rewrite(data: bytes, rules: Mapping[int, Rule], numbers: Mapping[int, int] | None = None) -> bytes:
+def rewrite(
+    data: bytes,
+    rules: Mapping[int, Rule],
+    numbers: Mapping[int, int] | None = None,
+    *,
+    kept: Collection[int] | None = None,
+    others: Rule | None = None,
+) -> bytes:
     """Returns a message with some of its fields replaced or taken out.
 
     Args:
         data: The message.
         rules: For fields with a length, by number.
         numbers: What stands in fields that are numbers, by number of the field.
+        kept: The only fields that stay, beside those with a rule; all if None.
+        others: For fields with a length that have no rule and are not in ``kept``.
 
     Raises:
         BrokenMessageError: It is no message.
@@ -48,9 +57,15 @@ def rewrite(data: bytes, rules: Mapping[int, Rule], numbers: Mapping[int, int] |
         raw = data[field.begin : field.end]
         if field.kind == _VARINT and numbers and field.number in numbers:
             parts.append(varint(field.number << 3) + varint(numbers[field.number]))
-        elif field.kind == _SIZED and field.number in rules:
+            continue
+        rule = rules.get(field.number)
+        if rule is None and (kept is None or field.number not in kept):
+            rule = others
+            if kept is not None and (rule is None or field.kind != _SIZED):
+                continue
+        if field.kind == _SIZED and rule is not None:
             content = data[field.content : field.end]
-            new = rules[field.number](content)
+            new = rule(content)
             if new == content:
                 parts.append(raw)
             elif new is not None:
