@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
-from core.files import printable
 from core.tables.columns import MISSING, Int32
 from core.units import NOT_MEASURED
 from gui.models.row_order import SortBy, TableRows
-from gui.plain_text import tip_text
+from gui.plain_text import tip_text, visible_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -372,8 +371,7 @@ def _largest(column: Column) -> float:
 
 def _one_line(text: str) -> str:
     """The text as one line without characters that would turn or break it."""
-    shown = text[:_LONGEST_SHOWN]
-    return shown if shown.isprintable() else printable(shown)
+    return visible_text(text[:_LONGEST_SHOWN])
 
 
 def _folded_lines(text: str) -> str:
@@ -383,5 +381,5 @@ def _folded_lines(text: str) -> str:
         for part in text.split("\n")[:_TIP_LINES]
         for at in range(0, max(len(part), 1), _TIP_LINE)
     ]
-    shown = [printable(line) for line in lines[:_TIP_LINES]]
+    shown = [visible_text(line) for line in lines[:_TIP_LINES]]
     return "\n".join([*shown, "\N{HORIZONTAL ELLIPSIS}"] if len(lines) > _TIP_LINES else shown)

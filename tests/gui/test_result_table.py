@@ -214,6 +214,17 @@ def test_names_are_literal_everywhere(shown: ResultTableWidget) -> None:
     assert shown.model.cell(shown.model.place_of(5), 0) == "copy\\nto host"
 
 
+def test_a_value_in_words_keeps_its_space_and_a_name_shows_its_controls(
+    make: Callable[[ResultTable], ResultTableWidget],
+) -> None:
+    column = texts("shown", "Value", ("100.0\N{NO-BREAK SPACE}%", "\x1b[31mred"))
+    widget = make(ResultTable(name="metrics", title="Metrics", columns=(column,)))
+    cells = [widget.model.cell(widget.model.place_of(row), 0) for row in range(2)]
+    assert cells == ["100.0\N{NO-BREAK SPACE}%", "\\x1b[31mred"]
+    tip = widget.model.data(widget.model.index(widget.model.place_of(0), 0), Qt.ItemDataRole.ToolTipRole)
+    assert "100.0\N{NO-BREAK SPACE}%" in html.unescape(tip)
+
+
 def test_a_shortened_name_tells_and_copies_its_full_one(
     make: Callable[[ResultTable], ResultTableWidget],
 ) -> None:
