@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import io
+import re
+from typing import TYPE_CHECKING, Final, TextIO, cast
 
 from core.cli.output import columns, write_line, writing
 from core.export import shown_cells, write_csv
@@ -14,16 +16,19 @@ if TYPE_CHECKING:
 
     from core.tables.result import ResultTable
 
+_LINE_ENDS: Final = frozenset(("\r\n", "\n"))
+_split: Final = re.compile(r"(\r\n|\n)").split
+
 
 def write_table(table: ResultTable, options: argparse.Namespace) -> None:
     """Print a table as ``options`` ask for: ``csv``, ``json``, else for people."""
     keys = [column.key for column in table.columns]
     if options.csv:
         with writing() as out:
-            write_csv(table, None, keys, out)
+            write_csv(table, None, keys, for_reader(out))
     elif options.json:
         with writing() as out:
-            write_table_json(table, None, keys, out)
+            write_table_json(table, None, keys, for_reader(out))
     else:
         shown = [column.key for column in table.columns if column.shown]
         header, rows, sides = shown_cells(table, None, shown)
@@ -33,6 +38,25 @@ def write_table(table: ResultTable, options: argparse.Namespace) -> None:
             write_line(table.empty)
         for note in table.notes:
             write_line(f"note: {printable(note)}")
+
+
+class _Terminal(io.TextIOBase):
+    """Hands text to a terminal with every control in it as an escape, line ends apart."""
+
+    def __init__(self, terminal: TextIO) -> None:
+        self._terminal = terminal
+
+    def write(self, text: str) -> int:
+        """Write a part of a CSV or JSON; whole lines or not."""
+        self._terminal.write(
+            "".join(part if part in _LINE_ENDS else printable(part) for part in _split(text))
+        )
+        return len(text)
+
+
+def for_reader(out: TextIO) -> TextIO:
+    """Return where data are to be written: a file gets them as they are, a terminal no control in a name."""
+    return cast("TextIO", _Terminal(out)) if out.isatty() else out
 
 
 def plain_cell(text: str) -> str:
