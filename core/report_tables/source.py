@@ -1,4 +1,4 @@
-"""Source lines of launches, with what was counted at their instructions."""
+"""Source lines of launches and their instructions, with what was counted at them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.analyses.answer_columns import number_column, own_text_column
-from core.analyses.report_source.code_lines import NoLinesError, lines_of_binary
-from core.analyses.report_source.hot_lines import HotLines, file_name, hot_lines
+from core.analyses.report_source.code_lines import NoLinesError, code_places, lines_of_binary, source_of
+from core.analyses.report_source.hot_lines import HotLines, file_name, hot_instructions, hot_lines
 from core.readers.ncu_report.details import read_source
 from core.readers.ncu_report.instances import LaunchInstances
 from core.report_tables.index import NO_KERNELS, ReportIndex
@@ -16,9 +16,10 @@ from core.tables.columns import MISSING, NO_ROW
 from core.tables.result import Column, ResultTable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from core.analyses.report_source.code_lines import BinaryLines
+    from core.analyses.report_source.hot_lines import HotInstructions
     from core.tables.columns import Float64, Int32
     from core.tables.ncu import Report, SourceFacts
 
@@ -74,6 +75,78 @@ def source_lines(report: Report, launch_row: int) -> ResultTable:
         columns=_columns(parts),
         notes=tuple(_notes([], parts)),
         empty=lines.reason,
+    )
+
+
+def source_instructions(
+    report: Report, launch_row: int, sass: Mapping[tuple[str, int], str] | None = None
+) -> ResultTable:
+    """Lists the instructions of one launch that something was counted at, by address.
+
+    Args:
+        report: A report.
+        launch_row: Row of ``Report.launches``.
+        sass: (name of a section of code, bytes from its begin) to the text of the instruction there, as
+            nvdisasm lists the launch's binary; None leaves the column of texts out.
+    """
+    found = hot_instructions(report, launch_row, LaunchInstances(report, launch_row), _Sources(report))
+    parts = [found.lines] if len(found) else []
+    texts = None if sass is None else _sass_texts(report, launch_row, found, sass)
+    counted = tuple(column for column in _columns(parts) if column.key != "instructions")
+    return ResultTable(
+        name="source_instructions",
+        title="Instructions",
+        columns=(*_address_columns(found, texts), *counted),
+        notes=() if sass is None or texts is None else tuple(_sass_notes(texts)),
+        empty=found.lines.reason,
+    )
+
+
+def _sass_texts(
+    report: Report, launch_row: int, found: HotInstructions, sass: Mapping[tuple[str, int], str]
+) -> list[str | None]:
+    source = source_of(report, launch_row)
+    places = {} if source is None else code_places(read_source(report, source).binary)
+    names, function, offset = found.placed
+    texts: list[str | None] = []
+    for row, at in zip(function.tolist(), offset.tolist(), strict=True):
+        section, begin = places.get(names[row], (names[row], 0)) if row != NO_ROW else ("", 0)
+        texts.append(sass.get((section, begin + at)))
+    return texts
+
+
+def _sass_notes(texts: Sequence[str | None]) -> Iterator[str]:
+    without = sum(text is None for text in texts)
+    if without:
+        words = "instruction is" if without == 1 else "instructions are"
+        yield f"{without:,} {words} not in the disassembly."
+
+
+def _address_columns(found: HotInstructions, texts: Sequence[str | None] | None) -> Iterator[Column]:
+    names, function, offset = found.placed
+    digits = max(4, len(f"{int(offset.max(initial=0)):x}"))
+    rows = list(zip(found.address.tolist(), function.tolist(), offset.tolist(), strict=True))
+    yield own_text_column(
+        "address",
+        "Address",
+        "Bytes from the begin of its function, in hex; on the device where its function is not known.",
+        (f"{address:#x}" if row == NO_ROW else f"0x{at:0{digits}x}" for address, row, at in rows),
+    )
+    if texts is not None:
+        yield own_text_column("sass", "SASS", "The instruction, as nvdisasm writes it.", texts)
+    yield own_text_column(
+        "function",
+        "Function",
+        "Mangled name of the function that it belongs to.",
+        (None if row == NO_ROW else names[row] for _, row, _ in rows),
+        shown=len(np.unique(function)) > 1,
+    )
+    yield own_text_column(
+        "device_address",
+        "Device address",
+        "Where it lay on the device, in hex; links of rules name it.",
+        (f"{address:#x}" for address, _, _ in rows),
+        shown=False,
     )
 
 

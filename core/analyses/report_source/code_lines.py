@@ -42,6 +42,20 @@ class BinaryLines(NamedTuple):
     places: Mapping[str, Place]
 
 
+class Placed(NamedTuple):
+    """In which functions addresses lie. Columns (n,).
+
+    Attributes:
+        functions: Mangled names.
+        function: int32, place in ``functions``, NO_ROW before the first.
+        offset: int64, bytes from the begin of its function, 0 before the first.
+    """
+
+    functions: tuple[str, ...]
+    function: Int32
+    offset: Int64
+
+
 class Located(NamedTuple):
     """Where addresses come from. Columns (n,).
 
@@ -106,11 +120,8 @@ def locate(source: SourceFacts, kernel: str, binary: BinaryLines, addresses: NDA
         NoLinesError: None of this kernel are known.
     """
     table, places = binary
-    names, bases = _functions(source, kernel, addresses)
-    function = (np.searchsorted(bases, addresses, side="right") - 1).astype(np.int32)
-    offset = np.zeros(len(addresses), np.int64)
+    names, function, offset = place_in_functions(source, kernel, addresses)
     known = function >= 0
-    offset[known] = (addresses[known] - bases[function[known]]).astype(np.int64)
     file_id, line = np.full(len(addresses), NO_ROW, np.int32), np.zeros(len(addresses), np.int64)
     for row in np.unique(function[known]).tolist():
         place: Place | None = places.get(names[row])
@@ -123,16 +134,55 @@ def locate(source: SourceFacts, kernel: str, binary: BinaryLines, addresses: NDA
     return Located(table.files, file_id, line, function, offset, names)
 
 
+def place_in_functions(source: SourceFacts | None, kernel: str, addresses: NDArray[np.uint64]) -> Placed:
+    """Finds the function of each address and how far from its begin it lies.
+
+    Args:
+        source: The launch's source, None if the report does not hold it.
+        kernel: Its mangled name.
+        addresses: (n,) uint64, of instructions.
+    """
+    names, bases = _functions(source, kernel, addresses)
+    function = (np.searchsorted(bases, addresses, side="right") - 1).astype(np.int32)
+    offset = np.zeros(len(addresses), np.int64)
+    known = function >= 0
+    offset[known] = (addresses[known] - bases[function[known]]).astype(np.int64)
+    return Placed(names, function, offset)
+
+
+def code_places(binary: bytes) -> dict[str, tuple[str, int]]:
+    """Tells where functions lie in sections of code; a section is named after the first function in it.
+
+    Args:
+        binary: A cubin; one that is damaged or empty has none.
+
+    Returns:
+        Mangled name of a function to the name of its section without ".text.", and bytes from its begin.
+    """
+    try:
+        stored = DeviceBinary(binary)
+        sections = {row: stored.sections[row].name.removeprefix(".text.") for row in stored.code_sections}
+        places = stored.functions
+    except BinaryDamageError:
+        return {}
+    return {
+        name: (sections[place.section], place.offset)
+        for name, place in places.items()
+        if place.section in sections
+    }
+
+
 def _functions(
-    source: SourceFacts, kernel: str, addresses: NDArray[np.uint64]
+    source: SourceFacts | None, kernel: str, addresses: NDArray[np.uint64]
 ) -> tuple[tuple[str, ...], NDArray[np.uint64]]:
     """Returns names and addresses of functions, by address; without a table the kernel begins with its first.
 
     Reports before 2022.4 have no table. In those at hand that have one, the first
     instruction that was executed lay where its kernel began, in 17 of 17.
     """
+    functions = () if source is None else source.functions
     known = sorted(
-        (each.base_address, each.mangled_name) for each in source.functions if each.base_address is not None
+        (each.base_address, each.mangled_name) for each in functions if each.base_address is not None
     )
     if not any(name == kernel for _, name in known):
         known = [(int(addresses.min()), kernel)] if len(addresses) else []

@@ -1,4 +1,7 @@
-"""The source lines of a launch with what was counted at their instructions, those with most samples first."""
+"""The source lines of a launch with what was counted at their instructions, those with most samples first.
+
+And its instructions themselves, by address.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,13 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from core.analyses.report_source.code_lines import NO_BINARY, NoLinesError, locate, source_of
+from core.analyses.report_source.code_lines import (
+    NO_BINARY,
+    NoLinesError,
+    locate,
+    place_in_functions,
+    source_of,
+)
 from core.analyses.report_source.instruction_sums import instruction_sums
 from core.analyses.report_view.collecting import how_to_collect
 from core.analyses.report_view.stalls import reason_words
@@ -18,7 +27,9 @@ from core.tables.columns import NO_ROW
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from core.analyses.report_source.code_lines import Located, SourceReader
+    from numpy.typing import NDArray
+
+    from core.analyses.report_source.code_lines import Located, Placed, SourceReader
     from core.analyses.report_source.instruction_sums import InstructionSums
     from core.analyses.report_view.launch import InstanceReader
     from core.tables.columns import Float64, Int64
@@ -65,6 +76,24 @@ class HotLines:
         return (reason_words(key)[0], samples) if samples > 0 else None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class HotInstructions:
+    """Instructions of one launch, by address. Columns (n,).
+
+    Attributes:
+        address: uint64, on the device.
+        placed: Where they lie in their functions.
+        lines: Of each instruction its line, NO_ROW and 0 where none is known, and what was counted at it.
+    """
+
+    address: NDArray[np.uint64]
+    placed: Placed
+    lines: HotLines
+
+    def __len__(self) -> int:
+        return len(self.address)
+
+
 def hot_lines(
     report: Report, launch_row: int, read_instances: InstanceReader, read_source: SourceReader
 ) -> HotLines:
@@ -91,6 +120,56 @@ def hot_lines(
     except NoLinesError as error:
         return _none(str(error))
     return _by_line(located, sums, imported)
+
+
+def hot_instructions(
+    report: Report, launch_row: int, read_instances: InstanceReader, read_source: SourceReader
+) -> HotInstructions:
+    """Lists the instructions that something was counted at; needs neither a binary nor its lines.
+
+    Args:
+        report: The report.
+        launch_row: Row of ``Report.launches``.
+        read_instances: From a row of ``Report.metrics`` to its values by instance.
+        read_source: From one of ``Report.sources`` to the lines of its binary and imported files.
+    """
+    source = source_of(report, launch_row)
+    kernel = report.strings[int(report.launches.mangled_name_id[launch_row])]
+    sums = instruction_sums(report, launch_row, read_instances)
+    placed = place_in_functions(source, kernel, sums.address)
+    if not len(sums):
+        is_report = report.kind == "ncu_report"
+        reason = how_to_collect("SourceCounters", ("full",)) if is_report else NO_TABLE
+        return HotInstructions(sums.address, placed, _none(reason))
+    located: Located | None = None
+    imported: Sequence[tuple[str, str]] = ()
+    if source is not None and source.binary_bytes:
+        try:
+            binary, imported = read_source(source)
+            located = locate(source, kernel, binary, sums.address)
+        except NoLinesError:
+            located = None
+    return HotInstructions(sums.address, placed, _each(located, sums, imported))
+
+
+def _each(located: Located | None, sums: InstructionSums, imported: Sequence[tuple[str, str]]) -> HotLines:
+    count = len(sums)
+    texts = _Texts(imported)
+    return HotLines(
+        files=() if located is None else located.files,
+        file_id=np.full(count, NO_ROW, np.int64) if located is None else located.file_id.astype(np.int64),
+        line=np.zeros(count, np.int64) if located is None else located.line,
+        texts=(None,) * count
+        if located is None
+        else tuple(
+            None if file_id == NO_ROW else texts.line(located.files[file_id], line)
+            for file_id, line in zip(located.file_id.tolist(), located.line.tolist(), strict=True)
+        ),
+        counts=sums.counts,
+        stalls=sums.stalls,
+        not_issued=sums.not_issued,
+        instructions=np.ones(count, np.int64),
+    )
 
 
 def _none(reason: str) -> HotLines:
