@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from core.analyses.report_view.facts import (
@@ -260,3 +260,63 @@ def source_table(report: Report, row: int) -> ResultTable:
     from core.report_tables.source import source_lines  # noqa: PLC0415
 
     return source_lines(report, row)
+
+
+class Disassembly:
+    """Texts of the instructions of a report's binaries, by the user's nvdisasm; the last are kept."""
+
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._last: tuple[int, Mapping[tuple[str, int], str]] | None = None
+
+    def table(self, row: int) -> tuple[ResultTable, bool]:
+        """Lists the instructions of a launch, with texts if they are at hand.
+
+        Returns:
+            The table, with a note on what keeps their texts away; and whether ``texts_table`` can make them.
+        """
+        from core.analyses.report_source.code_lines import source_of  # noqa: PLC0415
+        from core.launch.disassembly import TOOL, find_disassembler  # noqa: PLC0415
+        from core.report_tables.source import source_instructions  # noqa: PLC0415
+
+        source, last = source_of(self._report, row), self._last
+        if source is not None and last is not None and last[0] == source.raw_begin:
+            return source_instructions(self._report, row, last[1]), False
+        table = source_instructions(self._report, row)
+        if not len(table):
+            return table, False
+        if source is None or not source.binary_bytes:
+            return noted(table, "The report holds no binary of this kernel: no instruction texts"), False
+        if find_disassembler() is None:
+            return noted(table, f"{TOOL} is not on PATH: no instruction texts"), False
+        return table, True
+
+    def texts_table(self, row: int, cancelled: Callable[[], bool]) -> ResultTable:
+        """Runs nvdisasm and lists the instructions of a launch with their texts.
+
+        Args:
+            row: A launch of which ``table`` said that this can be done.
+            cancelled: Asked ten times a second; True ends the tool.
+
+        Raises:
+            DashboardError: The tool failed, took too long, was cancelled, or is gone.
+        """
+        from core.analyses.report_source.code_lines import source_of  # noqa: PLC0415
+        from core.errors import DashboardError  # noqa: PLC0415
+        from core.launch.disassembly import TOOL, disassemble, find_disassembler  # noqa: PLC0415
+        from core.readers.ncu_report.details import read_source  # noqa: PLC0415
+        from core.report_tables.source import source_instructions  # noqa: PLC0415
+
+        source, tool = source_of(self._report, row), find_disassembler()
+        if source is None or tool is None:
+            raise DashboardError(
+                f"{TOOL} is not on PATH any more.", "The instructions are shown without texts."
+            )
+        texts = disassemble(read_source(self._report, source).binary, tool, cancelled=cancelled)
+        self._last = source.raw_begin, texts
+        return source_instructions(self._report, row, texts)
+
+
+def noted(table: ResultTable, note: str) -> ResultTable:
+    """Adds a note to a table, on one line."""
+    return replace(table, notes=(*table.notes, " ".join(note.split())))

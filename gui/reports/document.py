@@ -49,6 +49,14 @@ class SourceAnswer:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class InstructionAnswer:
+    """The instructions of a launch, first without their texts where these take a while."""
+
+    row: int
+    table: ResultTable
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class TableAnswer:
     """A table that was asked for."""
 
@@ -64,6 +72,7 @@ class ReportDocument(OpenedFile):
         launch_ready: ``LaunchAnswer``.
         table_ready: ``TableAnswer``.
         source_ready: ``SourceAnswer``.
+        instructions_ready: ``InstructionAnswer``.
         verdicts_ready: There is a verdict for each launch.
     """
 
@@ -71,6 +80,7 @@ class ReportDocument(OpenedFile):
     launch_ready = Signal(object)
     table_ready = Signal(object)
     source_ready = Signal(object)
+    instructions_ready = Signal(object)
     verdicts_ready = Signal()
 
     def __init__(self, path: Path, tasks: Tasks, parent: QObject | None = None) -> None:
@@ -85,6 +95,7 @@ class ReportDocument(OpenedFile):
         """How clocks were controlled while profiling; "" if the file does not say."""
         self._index: ReportIndex | None = None
         self._partners: answers.Partners | None = None
+        self._disassembly: answers.Disassembly | None = None
         self._wanted: LaunchAsk | None = None
         self._answers: dict[LaunchAsk, LaunchAnswer] = {}
 
@@ -108,6 +119,7 @@ class ReportDocument(OpenedFile):
     def _opened(self, read: ReadReport) -> None:
         self.report, self.kernels = read.report, read.kernels
         self._partners = answers.Partners(read.report)
+        self._disassembly = answers.Disassembly(read.report)
         self._index, self.tables, self.clocks = read.index, read.tables, read.clocks
 
     def _go_on(self) -> None:
@@ -162,6 +174,43 @@ class ReportDocument(OpenedFile):
                 lambda _: SourceAnswer(row, answers.source_table(report, row)),
                 self.source_ready.emit,
             )
+
+    def ask_instructions(self, row: int) -> None:
+        """Asks for the instructions of a launch; an older ask that has no answer yet is void.
+
+        They come at once, and once more with their texts, if the user's nvdisasm can make these.
+        """
+        disassembly = self._disassembly
+        if disassembly is None:
+            return
+
+        def listed(answer: tuple[ResultTable, bool]) -> None:
+            table, may_have_texts = answer
+            self.instructions_ready.emit(InstructionAnswer(row, table))
+            if may_have_texts:
+                self._disassemble(disassembly, row, table)
+
+        self._cancel("disassembly")
+        self._start(
+            "instructions",
+            f"Listing the instructions of {self.name}",
+            lambda _: disassembly.table(row),
+            listed,
+        )
+
+    def _disassemble(self, disassembly: answers.Disassembly, row: int, table: ResultTable) -> None:
+        """Makes the texts of instructions; a failure is a note below the table that stands."""
+
+        def tell(shown: ResultTable) -> None:
+            self.instructions_ready.emit(InstructionAnswer(row, shown))
+
+        self._start(
+            "disassembly",
+            f"Disassembling a kernel of {self.name}",
+            lambda progress: disassembly.texts_table(row, lambda: progress.cancelled),
+            tell,
+            lambda error: tell(answers.noted(table, f"No instruction texts: {error}")),
+        )
 
     def table_maker(self, ask: TableAsk) -> Callable[[], ResultTable] | None:
         """What makes a table, to be called in a worker; None before the report is read."""

@@ -112,7 +112,7 @@ class LaunchDetail(QWidget):
 
     def _listen(self, tab: LaunchTab) -> None:
         tab.section_asked.connect(self.show_section)
-        tab.source_asked.connect(lambda _: self.show_tab(SOURCE))
+        tab.source_asked.connect(self.show_instruction)
         tab.folded.connect(self._folded)
 
     @property
@@ -204,6 +204,12 @@ class LaunchDetail(QWidget):
         page = self._pages[key]
         sections = page.sections if isinstance(page, SourceTab) else page
         return isinstance(sections, LaunchTab) and sections.show_section(identifier)
+
+    def show_instruction(self, address: str) -> None:
+        """Shows the instruction at an address of the device, in hex digits, where the launch has a source."""
+        if SOURCE in self.keys:
+            self.show_tab(SOURCE)
+            self.source.show_instruction(address)
 
     def focus_search(self) -> None:
         """Shows all metrics, with the cursor in their filter."""
