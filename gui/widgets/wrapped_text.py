@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QResizeEvent, QSyntaxHighlighter, QTextCharFormat, QTextOption
+from PySide6.QtGui import QResizeEvent, QTextCharFormat, QTextOption
 from PySide6.QtWidgets import QFrame, QPlainTextEdit
 
 from core.files import printable
@@ -15,7 +15,6 @@ from gui.theme import set_kind
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QEvent, QMimeData
-    from PySide6.QtGui import QTextDocument
 
 LONGEST_TEXT: Final = 4_096
 BREAK: Final = "\N{ZERO WIDTH SPACE}"
@@ -42,7 +41,10 @@ class WrappedText(QPlainTextEdit):
         self.setTabChangesFocus(True)
         self.document().setDocumentMargin(0)
         set_kind(self, kind="name")
-        self._marks = _LowMarks(self.document())
+        # Each mark is made as small as can be: a font that lacks it borrows it from a higher one.
+        self._mark_format = QTextCharFormat()
+        self._mark_format.setFontPointSize(1)
+        self.setUndoRedoEnabled(False)
 
     @property
     def text(self) -> str:
@@ -53,6 +55,11 @@ class WrappedText(QPlainTextEdit):
         """Replaces the text; controls show as escapes, line ends stay."""
         lines = (printable(line) for line in text[:LONGEST_TEXT].split("\n"))
         self.setPlainText("\n".join(map(breakable, lines)))
+        document = self.document()
+        mark = document.find(BREAK)
+        while not mark.isNull():
+            mark.setCharFormat(self._mark_format)
+            mark = document.find(BREAK, mark)
         self._fit()
 
     def createMimeDataFromSelection(self) -> QMimeData:  # noqa: N802
@@ -90,20 +97,6 @@ class WrappedText(QPlainTextEdit):
             most -= layout.lineCount()
             block = block.next()
         return height
-
-
-class _LowMarks(QSyntaxHighlighter):
-    """Keeps the marks from making lines higher: fonts that lack them borrow them from a larger one."""
-
-    def __init__(self, document: QTextDocument) -> None:
-        super().__init__(document)
-        self._format = QTextCharFormat()
-        self._format.setFontPointSize(1)
-
-    def highlightBlock(self, text: str) -> None:  # noqa: N802
-        """Makes every mark as small as can be."""
-        for mark in re.finditer(BREAK, text):
-            self.setFormat(mark.start(), 1, self._format)
 
 
 def breakable(line: str) -> str:

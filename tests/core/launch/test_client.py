@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from core import files
@@ -136,6 +137,9 @@ def sleeper(lost: RunFolder) -> Iterator[ProcessIdentity]:
     child = subprocess.Popen(["sleep", "600"], env=os.environ | {client.RUN_VARIABLE: str(lost.path)})
     process = identity.identity(child.pid)
     assert process is not None
+    # A new program's environment can be read a moment after the program has begun.
+    while client.RUN_VARIABLE not in psutil.Process(child.pid).environ():
+        time.sleep(0.01)
     yield process
     child.kill()
     child.wait()
