@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from core.analyses.report_source.code_lines import BinaryLines
     from core.analyses.report_source.hot_lines import HotInstructions
-    from core.tables.columns import Float64, Int32
+    from core.tables.columns import Float64, Int32, Int64
     from core.tables.ncu import Report, SourceFacts
 
 _COUNTS = (
@@ -35,6 +35,8 @@ _COUNTS = (
     ),
     ("shared_wavefronts_ideal", "Ideal wavefronts", "Passes that would do without conflicts of banks."),
 )
+_LARGEST_EXACT = 2**53
+"""Up to here float64 holds every whole number."""
 _HIDDEN = ("threads_executed", "l2_sectors_ideal", "shared_wavefronts_ideal")
 
 
@@ -210,7 +212,7 @@ def _columns(parts: Sequence[HotLines]) -> tuple[Column, ...]:
             "The line, where its file was imported: ncu --import-source yes.",
             (text for lines in parts for text in lines.texts),
         ),
-        number_column("samples", "Samples", "count", "How often a warp was met at it.", samples),
+        number_column("samples", "Samples", "count", "How often a warp was met at it.", _whole(samples)),
         number_column("share_pct", "Share", "pct", "Of all samples of the launch.", _shares(parts)),
         own_text_column(
             "top_stall",
@@ -223,14 +225,14 @@ def _columns(parts: Sequence[HotLines]) -> tuple[Column, ...]:
             "Stalled",
             "count",
             "Samples with that reason.",
-            np.array(stalled, np.float64),
+            _whole(np.array(stalled, np.float64)),
         ),
         number_column(
             "not_issued_samples",
             "Not issued",
             "count",
             "Samples in which no warp of the scheduler issued: these cost time.",
-            _joined(parts, lambda lines: lines.not_issued),
+            _whole(_joined(parts, lambda lines: lines.not_issued)),
             shown=False,
         ),
         *(
@@ -239,7 +241,7 @@ def _columns(parts: Sequence[HotLines]) -> tuple[Column, ...]:
                 title,
                 "count",
                 explained,
-                _joined(parts, lambda lines, key=key: _count(lines, key)),  # type: ignore[misc]  # bound at once
+                _whole(_joined(parts, lambda lines, key=key: _count(lines, key))),  # type: ignore[misc]  # bound at once
                 shown=key not in _HIDDEN,
             )
             for key, title, explained in _COUNTS
@@ -264,6 +266,16 @@ def _joined(parts: Sequence[HotLines], column: Callable[[HotLines], Float64 | No
     """Puts a column of all launches together, NaN where it was not collected."""
     found = [np.full(len(lines), np.nan) if (values := column(lines)) is None else values for lines in parts]
     return np.concatenate(found) if found else np.empty(0, np.float64)
+
+
+def _whole(values: Float64) -> Int64 | Float64:
+    """Returns counts as whole numbers, if all are: a report holds them as floating-point ones."""
+    known = ~np.isnan(values)
+    if (values[known] != np.floor(values[known])).any() or (np.abs(values[known]) > _LARGEST_EXACT).any():
+        return values
+    counts = np.full(len(values), MISSING)
+    counts[known] = values[known].astype(np.int64)
+    return counts
 
 
 def _shares(parts: Sequence[HotLines]) -> Float64:

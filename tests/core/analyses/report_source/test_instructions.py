@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from core.readers.ncu_csv.reader import read_csv
@@ -103,3 +104,11 @@ def test_without_counts_it_says_how_to_collect_them(tmp_path: Path) -> None:
     assert source_instructions(table, 0).empty.startswith(
         "A table of ncu --csv holds no values by instruction"
     )
+
+
+def test_counts_are_whole_numbers_unless_one_is_not(tmp_path: Path) -> None:
+    for counted, kind in ((2, np.int64), (2.5, np.float64)):
+        report = read(tmp_path, {"inst_executed": {BASE: 1, BASE + 0x10: counted}})
+        column = source_instructions(report, 0).column("executed")
+        assert column.values.dtype == kind
+        assert [column.value(row) for row in range(2)] == [1, counted]
