@@ -58,10 +58,11 @@ class OpenedFile(QObject):
         self._turn = threading.Lock()
         self._key = f"file {id(self)}"
         self._kinds: set[str] = set()
+        self._is_closed = False
 
     def open(self) -> None:
         """Reads the file, unless it is read already or being read."""
-        if self.state in ("reading", "open"):
+        if self._is_closed or self.state in ("reading", "open"):
             return
         self._set_state("reading")
         self._tasks.changed.connect(self._look_for_progress)
@@ -74,7 +75,8 @@ class OpenedFile(QObject):
         self._cancel("read")
 
     def close(self) -> None:
-        """Gives everything up; nothing is told any more."""
+        """Gives everything up; nothing is told or begun any more, whoever still asks."""
+        self._is_closed = True
         self.blockSignals(True)
         for kind in self._kinds:
             self._cancel(kind)
@@ -152,6 +154,9 @@ class OpenedFile(QObject):
         shown: bool = True,
     ) -> None:
         """Starts a task; an older one of its kind is void."""
+        if self._is_closed:
+            # Its view lives on until the event loop turns, and may ask; the answer would find no document.
+            return
         self._kinds.add(kind)
         self._tasks.start(
             title=title,

@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
+from gui.reports.answers import LaunchAsk
 from gui.rooflines.sources import PointAsked
 from gui.widgets.nsight_sections import MissingNote
 from gui.widgets.nsight_source import SourceTab
@@ -467,3 +468,19 @@ def test_notes_on_the_data_are_counted_and_can_be_copied(
     report = view.document.report
     assert report is not None
     assert QGuiApplication.clipboard().text().startswith(report.problems[0].message)
+
+
+def test_a_closed_report_begins_nothing_any_more(
+    qtbot: QtBot, window: MainWindow, open_report: Callable[[Path], NsightView], tmp_path: Path
+) -> None:
+    document = open_report(write_report(tmp_path / "one.ncu-rep", 1_000, 2_000)).document
+    tasks = window.context.tasks
+    running: list[object] = []
+    page_of(window).close_shown()
+    running.extend(tasks._running)
+    # Its view is there until the event loop turns, and may ask.
+    document.ask_launch(LaunchAsk(1, None))
+    document.ask_source(0)
+    document.open()
+    assert tasks._running == running
+    assert document.state != "reading"
