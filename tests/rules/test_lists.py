@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 LISTS = {
     "core/readers": "READERS",
-    "core/edge": "BACKENDS",
+    "core/edge/backends": "BACKENDS",
     "gui/pages": "PAGES",
 }
 SHARED = {

@@ -1,0 +1,1 @@
+"""Running the same model on the machine's edge devices, and judging what comes back."""
