@@ -425,6 +425,7 @@ from core.launch.client import launch
 from core.runs.job import JobSpec
 from core.runs.store import RunStore
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # whoever runs the tests under nohup hands SIG_IGN down
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM, signal.SIGUSR2])
 os.umask(0o027)
