@@ -24,6 +24,16 @@ _STEP: Final = (
     rb"(?:(?:(?![^" + _END + rb"]*\.[A-Za-z]\w{0,5} )[^" + _END + rb"]+ ){0,4}[^" + _END + rb"]+[\\/]+)"
 )
 _LAST: Final = rb"[^" + _END + rb"()\[\]{}]*"
+# A path that begins with a word is told from "byte/second" by a second separator, or by the kind of its file.
+_RUN: Final = rb"(?<![\w.+\-\\/])(?!-[A-Za-z][\\/])[\w.+-]+[\\/]+"
+_KINDS: Final = (
+    rb"(?:c|cc|cpp|cxx|cu|cuh|h|hh|hpp|hxx|inl|inc|ptx|sass|cubin|fatbin|hip|cl|ll|s|f|f90|rs|go|jl|lua"
+    rb"|py|pyx|pyi|pyc|ipynb|sh|bat|so|o|a|dll|exe|out|bin|whl|jar|java|js|ts"
+    rb"|txt|md|log|json|jsonl|ya?ml|toml|ini|cfg|conf|xml|html?|csv|tsv|db|sqlite|env|lock|cmake"
+    rb"|pt|pth|ckpt|safetensors|onnx|engine|plan|gguf|npy|npz|pkl|pickle|h5|hdf5|parquet|arrow"
+    rb"|gz|zip|zst|tar|tgz|png|jpe?g|pdf|ncu-repz?|nsys-rep|section)"
+)
+_RELATIVE: Final = _RUN + rb"(?:(?:[\w.+-]+[\\/]+)+[\w.+-]*|[\w+-]+(?:\.[\w+-]+)*\." + _KINDS + rb"(?!\w))"
 _PATH_IN_TEXT: Final = re.compile(
     rb"(?P<address>\b(?:https?|ftp)://[^\s@]+)"
     rb"|(?:\bfile:/+(?:[A-Za-z]:[\\/]+)?"
@@ -32,7 +42,7 @@ _PATH_IN_TEXT: Final = re.compile(
     rb"|(?<![\w:/\\)\]%])//(?=[\w.-]+/)"
     rb"|(?<![\w/\\)\]%])(?:~[\w.-]*|\.{1,2})?/(?=[^\s/=\x00])"
     rb"|(?<=-[A-Za-z])/"
-    rb"|[\\/](?=(?:home|Users)[\\/]))" + _STEP + rb"*" + _LAST
+    rb"|[\\/](?=(?:home|Users)[\\/]))" + _STEP + rb"*" + _LAST + rb"|" + _RELATIVE
 )
 _LETTER: Final = rb"(?:[ !#-&(-)+-.0-9;=@-\[\]-{}~]|[\xc2-\xf4][\x80-\xbf]{1,3})"
 # Between bytes that are no text one separator is no sign of a path, unless a zero ends it.
@@ -40,6 +50,7 @@ _PATH_IN_BYTES: Final = re.compile(
     rb"(?:[A-Za-z]:)?(?:(?:[\\/]{1,2}" + _LETTER + rb"{1,255}){2,}[\\/]?"
     rb"|(?<![\w:/\\])[\\/]" + _LETTER + rb"{3,255}[\\/]?(?=\x00))"
     rb"|[\\/](?:home|Users)[\\/]" + _LETTER + rb"{1,255}"
+    rb"|" + _RELATIVE + rb"|(?<![^\x00])[\w.+-]+[\\/]+[\w.+-]*(?=\x00)"
 )
 _FILE: Final = re.compile(rb"[^\\/ ]*\.[A-Za-z0-9_]{1,12}$")
 _IS_HOME: Final = re.compile(rb"(?:^|[\\/])(?:home|Users)[\\/]+[^\\/]*$")
@@ -76,7 +87,11 @@ def user_words(text: bytes) -> set[bytes]:
     words: set[bytes] = set()
     for found in _USER.finditer(text):
         words.update((found[1].strip(), found[1].split(b" ")[0]))
-    return {word for word in words if len(word) >= _FEWEST and word not in _NOT_PRIVATE}
+    return {
+        word
+        for word in words
+        if len(word) >= _FEWEST and word not in _NOT_PRIVATE and not _NUMBER.match(word)
+    }
 
 
 def value_words(values: Iterable[bytes]) -> set[bytes]:
@@ -100,7 +115,10 @@ class PrivateText:
 
     def clean(self, text: bytes) -> bytes:
         """Returns a text without folders and private words."""
-        text = self.clean_paths(text)
+        return self.clean_words(self.clean_paths(text))
+
+    def clean_words(self, text: bytes) -> bytes:
+        """Returns a text without private words; folders stay, and so does what divides."""
         return text if self._words is None else self._words.sub(self._word, text)
 
     def clean_paths(self, text: bytes) -> bytes:

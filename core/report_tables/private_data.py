@@ -52,9 +52,9 @@ def save_without_private_data(
     """Writes a copy of a report or CSV of Nsight Compute without what is private.
 
     Host names, addresses, folders, programs with their arguments and environment,
-    command lines and notes are gone, hosts, users, arguments and values of variables
-    also where texts repeat them; names of files, kernels and NVTX ranges, all values,
-    and the text of imported sources stay. A report that is packed stays so.
+    command lines, notes and imported sources are gone, hosts, users, arguments and values
+    of variables also where texts repeat them; names of files, kernels and NVTX ranges and
+    all values stay. A report that is packed stays so.
 
     Args:
         path: The file.

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from core.readers.ncu_csv.records import KERNEL, METRIC_NAME, METRIC_VALUE, SECTION, read_records
+from core.readers.ncu_csv.records import KERNEL, read_records
 from core.readers.ncu_private import FOLDERS, PrivateText, host_words, user_words
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 HOST: Final = "Host Name"
 PROCESS: Final = "Process Name"
-# Names that values are found by; a kernel's name may hold the folder of a lambda, but no other private word.
-_KEYS: Final = frozenset((SECTION, METRIC_NAME, METRIC_VALUE))
+# Names that columns are known by.
+_COLUMN: Final = re.compile(r"\w+__\w+(?:\.\w+)*")
 _PARTS: Final = re.compile(r"[\\/]")
 _AT_HOST: Final = re.compile(r"^(\[\d+\] [^@]*)@(\S+)$")
 
@@ -59,8 +59,8 @@ def _private_words(lines: list[str]) -> set[bytes]:
 
 def _stripped(record: Record, layout: Layout, private: PrivateText) -> list[str]:
     cells = list(record.cells or ())
-    if record.kind != "row":
-        return cells
+    if record.kind == "header":
+        return [cell if _COLUMN.fullmatch(cell) else _cleaned(cell, private) for cell in cells]
     for place, column in enumerate(layout.columns[: len(cells)]):
         cell = cells[place]
         found = _AT_HOST.match(cell) if "@" in cell else None
@@ -75,11 +75,16 @@ def _stripped(record: Record, layout: Layout, private: PrivateText) -> list[str]
             private.removed[FOLDERS] += name != cell
             cell = name
         elif column == KERNEL:
+            # It may hold the folder of a lambda, but no other private word.
             cell = _decoded(private.clean_paths(_encoded(cell)))
-        elif column not in _KEYS:
-            cell = _decoded(private.clean(_encoded(cell)))
+        else:
+            cell = _cleaned(cell, private)
         cells[place] = cell
     return cells
+
+
+def _cleaned(cell: str, private: PrivateText) -> str:
+    return _decoded(private.clean(_encoded(cell)))
 
 
 def _encoded(text: str) -> bytes:

@@ -179,6 +179,16 @@ def empty(message: str) -> Any:
     return _CLASSES[message]()
 
 
+def sized_fields(message: str) -> tuple[tuple[int, str, str], ...]:
+    """Returns the number, the name and the message of each field with a length; "" for a text."""
+    fields = _CLASSES[message].DESCRIPTOR.fields
+    return tuple(
+        (field.number, field.name, "" if field.message_type is None else field.message_type.name)
+        for field in fields
+        if field.type in (FieldDescriptorProto.TYPE_BYTES, FieldDescriptorProto.TYPE_MESSAGE)
+    )
+
+
 def text_of(data: bytes) -> str:
     """Returns a text; bytes that are no UTF-8 become U+FFFD."""
     return data.decode("utf-8", "replace")

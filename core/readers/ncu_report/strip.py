@@ -4,7 +4,9 @@ Of the session, its machines and processes only what is known to be harmless
 stays. Elsewhere fields that are not known stay, but folders and private words in
 them are x, as they are in what a binary holds beside its code. Of paths the name of
 the file stays. Of the command line only how clocks were controlled stays, as rates
-cannot be judged without it.
+cannot be judged without it. Sections may be the user's own: their labels and
+descriptions are texts like any other, and so are names unless a metric has them.
+Imported sources go whole.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from google.protobuf.message import DecodeError
 from core.readers.ncu_private import FOLDERS, PrivateText, host_words, user_words, value_words
 from core.readers.ncu_report.container import MAGIC, Blocks, Entry
 from core.readers.ncu_report.instances import may_hold_texts
-from core.readers.ncu_report.schema import decode, empty
+from core.readers.ncu_report.schema import decode, empty, sized_fields
 from core.readers.ncu_report.wire import BrokenMessageError, rewrite
 
 if TYPE_CHECKING:
@@ -34,6 +36,9 @@ if TYPE_CHECKING:
 
 _CLOCKS: Final = re.compile(rb"--clock-control[ =]+(base|boost|none)\b")
 _PARTS: Final = re.compile(rb"[\\/]")
+_METRIC: Final = re.compile(rb"[A-Za-z]\w*(?:[.:]\w+)*")
+_EXPRESSION: Final = "expression"
+_DEVICE_NAME: Final = b"display_name"
 
 
 class _Stripping:
@@ -43,8 +48,10 @@ class _Stripping:
         removed: What was taken out, in words for people, to how often.
     """
 
-    def __init__(self, places: PlacesWithTexts, words: set[bytes]) -> None:
+    def __init__(self, places: PlacesWithTexts, words: set[bytes], names: set[bytes]) -> None:
         self.removed: Counter[str] = Counter()
+        self._names = names
+        self._sections: dict[bytes, bytes | None] = {}
         self._private = PrivateText(words, self.removed)
         self._places = places
 
@@ -61,7 +68,7 @@ class _Stripping:
             head,
             {
                 3: self._session(),
-                4: self._message({1: self._private.clean_paths}),
+                4: self._message({1: self._name}),
                 6: self._only((1,), {2: self._out("host names"), 3: self._file_name}),
             },
             {1: len(sources), 2: len(results), 5: len(payload)},
@@ -93,14 +100,8 @@ class _Stripping:
 
         return rule
 
-    def _message(self, rules: Mapping[int, Rule], kept: Collection[int] = ()) -> Rule:
-        """Returns the rule for a message; in fields that are not known folders are masked.
-
-        Args:
-            rules: For its fields, by number.
-            kept: Fields that are keys or hold no text.
-        """
-        rules = {number: bytes for number in kept} | dict(rules)
+    def _message(self, rules: Mapping[int, Rule]) -> Rule:
+        """Returns the rule for a message; in fields that are not known folders are masked."""
         return self._whole(lambda content: rewrite(content, rules, others=self._private.mask))
 
     def _only(self, kept: Collection[int], rules: Mapping[int, Rule]) -> Rule:
@@ -123,6 +124,10 @@ class _Stripping:
         name = _PARTS.split(content)[-1]
         self.removed[FOLDERS] += name != content
         return name
+
+    def _name(self, content: bytes) -> bytes:
+        """Returns a name that others are found by: as it is if a metric has it."""
+        return content if content in self._names else self._private.clean(content)
 
     def _command_line(self, content: bytes) -> bytes:
         self.removed["command lines"] += 1
@@ -175,22 +180,45 @@ class _Stripping:
             21: nvtx,
             28: self._message({1: frame}),
         }
-        # Shapes, the source's number and the sections, which are the tool's own.
-        return rewrite(data, {10: bytes, 11: bytes, 15: bytes, 17: bytes} | rules, others=self._private.mask)
+        # Of shapes and the source's number all that is known is a number.
+        rules |= {10: self._message({}), 11: self._message({}), 15: self._message({}), 17: self._section}
+        return rewrite(data, rules, others=self._private.mask)
+
+    def _section(self, content: bytes) -> bytes | None:
+        """Returns a section without private texts; what all launches repeat is counted once."""
+        if content not in self._sections:
+            self._sections[content] = self._texts_of("Section")(content)
+        return self._sections[content]
+
+    def _texts_of(self, message: str) -> Rule:
+        """Returns the rule for a message all of whose texts may be private, in what lies within it too."""
+
+        def rule(content: bytes) -> bytes | None:
+            return self._message(
+                {number: each(name, inner) for number, name, inner in sized_fields(message)}
+            )(content)
+
+        def each(name: str, inner: str) -> Rule:
+            if inner:
+                return self._texts_of(inner)
+            return self._private.clean_words if name == _EXPRESSION else self._name
+
+        return rule
 
     def _rule(self) -> Rule:
         clean = self._private.clean
         item = self._message(
             {
                 1: self._message({1: clean, 4: clean}),
-                2: self._message({1: clean}, kept=(5,)),
-                8: self._message({5: clean}, kept=(2,)),
-                9: self._message({1: clean}, kept=(3,)),
+                2: self._message({1: clean, 5: self._texts_of("Place")}),
+                8: self._message({2: self._name, 5: clean}),
+                9: self._message({1: clean, 3: self._texts_of("Place")}),
+                10: self._message({}),
             },
-            kept=(10,),
         )
         marker = self._message({4: clean, 6: self._file_name})
-        return self._message({2: clean, 3: self._message({1: item}), 5: marker}, kept=(1, 4))
+        body = self._message({1: item})
+        return self._message({1: self._name, 2: clean, 3: body, 4: self._name, 5: marker})
 
     def _metric(self, content: bytes) -> bytes | None:
         stored = decode("Metric", content)
@@ -200,10 +228,11 @@ class _Stripping:
         return self._message({2: self._value(), 3: instance})(content)
 
     def _source(self, data: bytes) -> bytes:
-        imported = self._message({1: self._file_name}, kept=(2,))
+        paths = self._private.clean_paths
+        functions = self._message({1: self._message({1: paths})})
         return rewrite(
             data,
-            {4: self._binary, 8: self._message({1: imported}), 9: bytes},
+            {4: self._binary, 8: self._out("imported sources"), 9: functions},
             others=self._private.mask,
         )
 
@@ -219,14 +248,14 @@ class _Stripping:
         return bytes(data)
 
 
-def _private_words(raw: bytes, blocks: Iterable[Block]) -> set[bytes]:
-    """Returns the words that a report says are private: hosts, users, arguments, values of variables."""
+def _words_and_names(raw: bytes, blocks: Iterable[Block]) -> tuple[set[bytes], set[bytes]]:
+    """Returns the private words (hosts, users, arguments, values of variables) and the metrics' names."""
     session = empty("Session")
     hosts: set[bytes] = set()
     public: set[bytes] = set()
     for block in blocks:
         hosts.add(block.header.process.host)
-        public.update(block.header.texts.texts)
+        public.update(text for text in block.header.texts.texts if _METRIC.fullmatch(text))
         for fragment in block.header.session:
             with suppress(DecodeError):
                 session.MergeFromString(fragment)
@@ -234,13 +263,15 @@ def _private_words(raw: bytes, blocks: Iterable[Block]) -> set[bytes]:
         hosts.add(system.computer_name)
         hosts.update(part for each in system.addresses for part in (each.first, each.second))
     devices = [device.name for device in session.devices]
-    devices += [each.value.text for device in session.devices for each in device.attributes]
+    attributes = [each for device in session.devices for each in device.attributes]
+    devices += [each.value.text for each in attributes if each.name.endswith(_DEVICE_NAME)]
     run = session.executable
     words = value_words((run.path, run.working_folder, *run.arguments, *run.environment))
     words = {word for word in words if not any(word in text for text in public)}
     words |= {word for host in hosts for word in host_words(host)} | user_words(raw)
     # By its name a device is found again.
-    return {word for word in words if not any(word in text for text in devices)}
+    words = {word for word in words if not any(word in text for text in devices)}
+    return words, public
 
 
 def strip_report(
@@ -258,7 +289,7 @@ def strip_report(
     Raises:
         DashboardError: It is no report, or not even its first block is whole.
     """
-    stripping = _Stripping(places, _private_words(raw, Blocks(raw)))
+    stripping = _Stripping(places, *_words_and_names(raw, Blocks(raw)))
     blocks = Blocks(raw)
     length = struct.unpack_from("<I", raw, len(MAGIC))[0]
     at = 2 * len(MAGIC) + length

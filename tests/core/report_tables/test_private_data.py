@@ -134,6 +134,7 @@ def test_nothing_private_is_left_and_everything_else_is(tmp_path: Path) -> None:
         "programs with arguments and environment": 1,
         "settings of the tool": 1,
         "command lines": 1,
+        "imported sources": 1,
         "folders": removed["folders"],
     }
 

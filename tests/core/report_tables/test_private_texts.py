@@ -43,6 +43,9 @@ def copy_of(folder: Path, data: bytes, name: str = "in.ncu-rep") -> tuple[bytes,
         ("in ~ada/src/k.cu and ../../home/ada/k.cu", "in k.cu and k.cu"),
         ("See /home/ada/a.cu and 3/4 of L1/TEX, byte/second", "See a.cu and 3/4 of L1/TEX, byte/second"),
         ("https://x.y/-/z", "https://x.y/-/z"),
+        ("in src/secret/k.cu:31, secret/k.cu and runs/secret/7.", "in k.cu:31, k.cu and (folder)."),
+        (r"@source:secret\k.cu:31:here@ -Isecret/inc/a.h", "@source:k.cu:31:here@ a.h"),
+        ("byte/second of L1/TEX, I/O, a.sum/b.sum, n/a.", "byte/second of L1/TEX, I/O, a.sum/b.sum, n/a."),
     ],
 )
 def test_of_a_path_in_a_text_only_a_file_name_stays(text: str, expected: str) -> None:
@@ -56,6 +59,7 @@ def test_of_a_path_in_a_text_only_a_file_name_stays(text: str, expected: str) ->
         (b"\x01\x07/home/ada/a b/k.cu\0", b"\x01\x07/xxxx/xxx/xxx/k.cu\0"),
         (b"\\\\server\\share\\k.cu", b"\\\\xxxxxx\\xxxxx\\k.cu"),
         (b"\x2f\x41\x05\x2f\x42\x06", b"\x2f\x41\x05\x2f\x42\x06"),
+        (b"\0secret/inc\0my-job/kernels/k.cu\0", b"\0xxxxxx/xxx\0xxxxxx/xxxxxxx/k.cu\0"),
     ],
 )
 def test_folders_between_bytes_are_masked_at_their_length(data: bytes, expected: bytes) -> None:
@@ -79,6 +83,9 @@ def test_long_texts_without_an_end_take_no_long_time() -> None:
         b"/a b c" * 20_000,
         b"a " * 50_000 + b"/",
         b"/" * 50_000,
+        b"-a." * 50_000,
+        b"a.c/" * 50_000,
+        b"a.c-" * 50_000 + b"/",
     ):
         private().clean(data)
         private().mask(data)
