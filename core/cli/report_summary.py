@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from core.analyses.ncu_roofline import roofline_columns
 from core.cli.output import columns, write_json, write_line
-from core.cli.table_output import write_table
+from core.cli.table_output import peaks_problem, write_table
 from core.errors import DashboardError
 from core.files import describe_path, not_opened, printable
+from core.hardware.peaks import without_broken_own_file
 from core.readers import reader_of
 from core.report_tables.index import ReportIndex
 from core.report_tables.registry import REPORT_ANALYSES, find_report_analysis
@@ -61,13 +63,18 @@ def run_report_summary(paths: list[Path], options: argparse.Namespace) -> int:
     elif options.csv:
         raise DashboardError("--csv writes one table.", f"Name it: --table {'|'.join(_names())}.")
     report = _read(paths[0])
-    if options.table is not None:
-        chosen = _chosen(report, options.launch)
-        write_table(find_report_analysis(options.table).summarize(ReportIndex(report), chosen), options)
-    elif options.json:
-        write_json(as_object(report))
-    else:
-        _write_text(report)
+    with without_broken_own_file() as peaks_error:
+        if options.table is not None:
+            chosen = _chosen(report, options.launch)
+            table = find_report_analysis(options.table).summarize(ReportIndex(report), chosen)
+            write_table(table, options, peaks_error)
+            return 0
+        if peaks_error is not None:
+            report = replace(report, problems=(*report.problems, peaks_problem(peaks_error)))
+        if options.json:
+            write_json(as_object(report))
+        else:
+            _write_text(report)
     return 0
 
 

@@ -4,24 +4,42 @@ from __future__ import annotations
 
 import io
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TextIO, cast
 
 from core.cli.output import columns, write_line, writing
 from core.export import shown_cells, write_csv
 from core.export import write_json as write_table_json
 from core.files import printable
+from core.tables.trace import Problem
 
 if TYPE_CHECKING:
     import argparse
 
+    from core.errors import DashboardError
     from core.tables.result import ResultTable
 
 _LINE_ENDS: Final = frozenset(("\r\n", "\n"))
 _split: Final = re.compile(r"(\r\n|\n)").split
 
 
-def write_table(table: ResultTable, options: argparse.Namespace) -> None:
-    """Print a table as ``options`` ask for: ``csv``, ``json``, else for people."""
+def peaks_problem(error: DashboardError) -> Problem:
+    """Return what to say where the user's own file of peaks was left out."""
+    return Problem("own_peaks", 1, f"The device peaks are those that Ridgeline brings along: {error.message}")
+
+
+def write_table(
+    table: ResultTable, options: argparse.Namespace, peaks_error: DashboardError | None = None
+) -> None:
+    """Print a table as ``options`` ask for: ``csv``, ``json``, else for people.
+
+    Args:
+        table: The table.
+        options: Of the command.
+        peaks_error: Why the user's own file of peaks was left out.
+    """
+    if peaks_error is not None:
+        table = replace(table, notes=(*table.notes, peaks_problem(peaks_error).message))
     keys = [column.key for column in table.columns]
     if options.csv:
         with writing() as out:

@@ -11,11 +11,14 @@ the window's thread.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final, Literal
 
+from core.errors import DashboardError
 from core.files import RESOURCES, app_folders
 from core.hardware.peaks_file import read_peaks_file
 
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 
 PEAKS_FILE: Final = RESOURCES / "device_peaks.toml"
 OWN_FILE_NAME: Final = "device_peaks.toml"
+_own_is_left_out: ContextVar[bool] = ContextVar("own_is_left_out", default=False)
 """Of the user's own entries, in the folder of settings."""
 
 LEAST_MEMORY, MOST_MEMORY = 0.85, 1.05
@@ -207,7 +211,28 @@ def read_devices(path: Path) -> tuple[DevicePeaks, ...]:
     return tuple(_device_of(entry, sources) for entry in content.device)
 
 
+@contextmanager
+def without_broken_own_file() -> Iterator[DashboardError | None]:
+    """Goes on with the shipped devices within where the user's own file is not as it should be.
+
+    Yields:
+        What is wrong with it, None if nothing is.
+    """
+    problem = None
+    try:
+        _own_devices()
+    except DashboardError as error:
+        problem = error
+    token = _own_is_left_out.set(problem is not None)
+    try:
+        yield problem
+    finally:
+        _own_is_left_out.reset(token)
+
+
 def _own_devices() -> tuple[DevicePeaks, ...]:
+    if _own_is_left_out.get():
+        return ()
     path = app_folders().config / OWN_FILE_NAME
     try:
         state = path.stat()

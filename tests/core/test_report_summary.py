@@ -171,15 +171,31 @@ def test_a_table_without_rows_says_why(tmp_path: Path, capsys: pytest.CaptureFix
     assert capsys.readouterr().out.splitlines()[-1] == "No kernels in this file."
 
 
-def test_own_peaks_that_are_broken_are_refused_in_two_lines(
+def test_own_peaks_that_are_broken_cost_only_themselves_and_are_told(
     path: Path, private_folders: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    def printed(*more: str) -> str:
+        assert main(["summary", str(path), *more]) == 0
+        captured = capsys.readouterr()
+        assert captured.err == ""
+        return captured.out
+
+    whole = {each.name: printed("--table", each.name) for each in REPORT_ANALYSES}
+    sound = json.loads(printed("--json"))
     own = private_folders / "config" / "ridgeline"
     own.mkdir(exist_ok=True)
     (own / "device_peaks.toml").write_text("[[device]\n")
-    assert main(["summary", str(path), "--table", "roofline"]) == 2
-    printed = capsys.readouterr()
-    assert (printed.out, len(printed.err.splitlines())) == ("", 2)
+    found = json.loads(printed("--json"))
+    (problem,) = found.pop("problems")
+    assert problem["code"] == "own_peaks"
+    assert "device_peaks.toml" in problem["message"]
+    assert sound.pop("problems") == []
+    assert found == sound
+    assert f"problem: {problem['message']}" in printed().splitlines()
+    for name, before in whole.items():
+        assert printed("--table", name) == f"{before}note: {problem['message']}\n"
+    (own / "device_peaks.toml").unlink()
+    assert json.loads(printed("--json"))["problems"] == []
 
 
 def test_handed_files_open_as_every_table_or_are_refused(

@@ -16,7 +16,7 @@ from tests.helpers import ncu_reports as made
 from tests.helpers.ncu_reports import message
 
 WORD: Final = b"secret"
-TEXT: Final = "by adasecret on node7-secret: moonsecret, keysecret in /home/adasecret/x, a/secret/x and secret/k.cu"
+TEXT: Final = "adasecret on node7-secret: moonsecret, keysecret in /home/adasecret/x, a/secret/x, secret/k.cu"
 PATHS: Final = "run<lambda at topsecret/src/k.cu:31, /home/adasecret/k.cu:2>"
 _DEPTH: Final = 9
 
