@@ -46,18 +46,17 @@ class Numbers:
 
     Attributes:
         is_doubtful: Whether there are numbers that can be read in two ways, and nothing that tells which.
-        unread: How many cells were read as absent because they fit only the other way of writing.
     """
 
     def __init__(self) -> None:
         self.is_doubtful = False
-        self.unread = 0
         self._way = _ENGLISH
         self._seen: set[str] = set()
         self._point_votes = 0
         self._comma_votes = 0
         self._ambiguous = 0
         self._values: dict[tuple[str, int], MetricValue] = {}
+        self._odd: dict[tuple[str, int], str] = {}
 
     def gather(self, cells: Iterable[str]) -> None:
         """Takes cells with values into account."""
@@ -101,12 +100,16 @@ class Numbers:
         value = self._values[key] = self._read(cell, exponent)
         return value
 
+    def why_absent(self, cell: str, exponent: int = 0) -> str | None:
+        """Returns the code of what is odd about a cell that was read as None; None if it says n/a itself."""
+        return self._odd.get((cell, exponent))
+
     def _read(self, cell: str, exponent: int) -> MetricValue:
         text = _bare(cell)
         if len(text) > _LONGEST:
             return cell
         if text.isdecimal() and text.isascii():
-            return _value(text, exponent)
+            return self._number(cell, text, exponent)
         if text.lower() in _ABSENT:
             return None
         number = self._plain(text)
@@ -115,10 +118,16 @@ class Numbers:
             number = self._plain(with_instances[1]) if with_instances else None
         if number is None:
             if _POINT.fullmatch(text) or _COMMA.fullmatch(text):
-                self.unread += 1
+                self._odd[cell, exponent] = "mixed_numbers"
                 return None
             return cell
-        return _value(number, exponent)
+        return self._number(cell, number, exponent)
+
+    def _number(self, cell: str, number: str, exponent: int) -> MetricValue:
+        value = _value(number, exponent)
+        if value is None:
+            self._odd[cell, exponent] = "too_large"
+        return value
 
     def _plain(self, text: str) -> str | None:
         """Returns a number with a decimal point and no separators, None if it is none."""

@@ -14,6 +14,8 @@ _SENTENCES: Final = {
     "cut_file": ("end", "The packed file ends early: what stands before is read"),
     "bad_text": ("line", "{n} with bytes that are no text, shown as a mark"),
     "mixed_numbers": ("cell", "{n} with a number written unlike the others (comma or point): read as n/a"),
+    "too_large": ("cell", "{n} with a number beyond what can be counted (such as 1e400): read as n/a"),
+    "negative_duration": ("result", "{n} with a duration below 0: read as n/a"),
     "doubtful_numbers": (
         "file",
         "Numbers such as 200.000 can be read in two ways here: taken with a point before decimals",
@@ -43,11 +45,15 @@ class Oddities:
         if line is not None and len(lines) < _MOST_PLACES:
             lines.append(line)
 
+    def count(self, code: str) -> int:
+        """Returns how often something was counted."""
+        return self._counts.get(code, 0)
+
     def problems(self) -> tuple[Problem, ...]:
         """Returns what was counted, in the order of ``_SENTENCES``."""
         found = []
         for code, (word, sentence) in _SENTENCES.items():
-            count = self._counts.get(code, 0)
+            count = self.count(code)
             if count:
                 counted = f"{count:,} {word if count == 1 else word + 's'}"
                 message = sentence.format(n=counted, text=self._texts[code]).rstrip(".")

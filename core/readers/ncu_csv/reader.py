@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from core.tables.ncu import MetricValue
+
 _REPLACED: Final = "\N{REPLACEMENT CHARACTER}"
 _LINES_PER_STEP: Final = 1_000
 _MOST_INT64: Final = 2.0**63
@@ -84,6 +86,7 @@ class _Reading:
         self._device_cells: list[tuple[str, str]] = []
         self._launch_rows: dict[tuple[str, ...], int] = {}
         self._columns: list[tuple[int, int]] = []
+        self._duration_at: int | None = None
         self._name_ids: list[int] = []
         self._has_units = False
 
@@ -144,15 +147,17 @@ class _Reading:
             self._set_columns(layout, cells)
             self._has_units = True
         elif layout.is_long:
-            self._add_long(layout, cells)
+            self._add_long(layout, cells, record.line)
         else:
             self._add_wide(layout, cells, record.line)
 
     def _set_columns(self, layout: Layout, units: list[str]) -> None:
         """Notes the place, the power of ten and the name of each metric of a raw page."""
-        self._columns, self._name_ids = [], []
+        self._columns, self._name_ids, self._duration_at = [], [], None
         for place in layout.metric_places if not layout.is_long else ():
             unit, exponent = base_unit(units[place]) if units else ("", 0)
+            if layout.columns[place] == DURATION:
+                self._duration_at = len(self._columns)
             self._columns.append((place, exponent))
             self._name_ids.append(self._metrics.name_id(layout.columns[place], unit))
 
@@ -163,9 +168,27 @@ class _Reading:
         launch_row = self._add_launch(layout, cells)
         read = self._numbers.read
         values = [read(cells[place], exponent) for place, exponent in self._columns]
+        if None in values:
+            for value, (place, exponent) in zip(values, self._columns, strict=True):
+                self._note_absent(value, cells[place], exponent, line)
+        if self._duration_at is not None:
+            values[self._duration_at] = self._possible(values[self._duration_at], line)
         self._metrics.add(launch_row, self._name_ids, values)
 
-    def _add_long(self, layout: Layout, cells: list[str]) -> None:
+    def _note_absent(self, value: MetricValue, cell: str, exponent: int, line: int) -> None:
+        """Counts a cell that holds a number which cannot be taken."""
+        code = self._numbers.why_absent(cell, exponent) if value is None else None
+        if code is not None:
+            self._oddities.add(code, line)
+
+    def _possible(self, duration: MetricValue, line: int) -> MetricValue:
+        """Returns a duration, None and a count for one below 0."""
+        if isinstance(duration, int | float) and duration < 0:
+            self._oddities.add("negative_duration", line)
+            return None
+        return duration
+
+    def _add_long(self, layout: Layout, cells: list[str], line: int) -> None:
         key = tuple(layout.cell(cells, name) for name in IDENTITY)
         launch_row = self._launch_rows.get(key)
         if launch_row is None:
@@ -175,7 +198,11 @@ class _Reading:
             unit, exponent = base_unit(layout.cell(cells, METRIC_UNIT))
             name = metric_of_label(section, label, unit)
             name_id = self._metrics.name_id(name, unit)
-            value = self._numbers.read(layout.cell(cells, METRIC_VALUE), exponent)
+            cell = layout.cell(cells, METRIC_VALUE)
+            value = self._numbers.read(cell, exponent)
+            self._note_absent(value, cell, exponent, line)
+            if name == DURATION:
+                value = self._possible(value, line)
             self._metrics.add(launch_row, (name_id,), (value,))
             self._sections.add_metric(launch_row, section, name, label)
         rule_name = layout.cell(cells, RULE_NAME)
@@ -222,8 +249,6 @@ class _Reading:
         """Counts what is true of the whole file."""
         if self._text.is_cut:
             self._oddities.add("cut_file")
-        if self._numbers.unread:
-            self._oddities.add("mixed_numbers", count=self._numbers.unread)
         if self._numbers.is_doubtful:
             self._oddities.add("doubtful_numbers")
         if not len(self._launches):
@@ -253,8 +278,8 @@ class _Reading:
             problems=(),
         )
         durations_ns = _durations_ns(report)
-        without = int(np.count_nonzero(durations_ns == MISSING))
-        if without:
+        without = int(np.count_nonzero(durations_ns == MISSING)) - self._oddities.count("negative_duration")
+        if without > 0:
             self._oddities.add("no_duration", count=without)
         devices, device_row = devices_of(report, self._device_cells)
         return replace(

@@ -137,15 +137,29 @@ def test_numbers_that_fit_both_ways_are_doubted_and_odd_ones_out_are_na(tmp_path
     assert codes(report) == {"mixed_numbers": 1}
 
 
-@pytest.mark.parametrize(
-    "absent", ["n/a", "nan", "(!) n/a", "inf", "-inf", "", " N/A ", "-nan(ind)", "1e999"]
-)
+@pytest.mark.parametrize("absent", ["n/a", "nan", "(!) n/a", "inf", "-inf", "", " N/A ", "-nan(ind)"])
 def test_what_was_not_measured_is_none_and_never_zero(absent: str, tmp_path: Path) -> None:
     report = read(tmp_path, raw([absent, absent, "5"], ["0", "0", "5"]))
     assert (values(report, 0), values(report, 1)) == ([None, None, 5], [0, 0, 5])
     assert report.launches.duration_ns.tolist() == [MISSING, 0]
     assert np.isnan(report.column(DRAM_BYTES)[0])
     assert codes(report) == {"no_duration": 1}
+
+
+def test_numbers_that_cannot_be_are_na_and_counted_with_their_lines(tmp_path: Path) -> None:
+    report = read(tmp_path, raw(["-5", "1e400", "5"], ["7", "1e400", "-3"], ["-5", "8", "-1e999"]))
+    assert [values(report, row) for row in range(3)] == [[None, None, 5], [7, None, -3], [None, 8, None]]
+    assert report.launches.duration_ns.tolist() == [MISSING, 7, MISSING]
+    assert codes(report) == {"too_large": 3, "negative_duration": 2}
+    assert [each.places for each in report.problems] == [("line 3", "line 4", "line 5"), ("line 3", "line 5")]
+    assert report.problems[1].message == "2 results with a duration below 0: read as n/a."
+    page = long((SOL, "Duration", "us", "-2.5"), (SOL, "Memory Throughput", "%", "1e400"))
+    report = read(tmp_path, page)
+    assert report.launches.duration_ns.tolist() == [MISSING]
+    assert [(each.code, each.places) for each in report.problems] == [
+        ("too_large", ("line 3",)),
+        ("negative_duration", ("line 2",)),
+    ]
 
 
 def test_units_are_scaled_by_column(tmp_path: Path) -> None:
