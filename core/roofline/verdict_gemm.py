@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from core.analyses.op_work.call import UnknownWorkError
+from core.analyses.op_work.matrix import written_element
 from core.roofline.verdict_limits import ALIGNED_BYTES, FEW_ROWS, LEAST_PADDING_PCT, TILE
 from core.units import format_count, format_pct
 
 if TYPE_CHECKING:
     from core.analyses.op_work.call import OpCall, Tensor
+    from core.analyses.op_work.elements import Element
     from core.roofline.verdict import Remedy
     from core.roofline.verdict_gains import Share
 
@@ -68,20 +70,19 @@ def gemm_size(call: OpCall | None) -> GemmSize | None:
         return None
     if left.shape[-1] != right.shape[-2] or not left.count or not right.count:
         return None
-    return _size(left, right)
+    return _size(left, right, written_element(call) or left.element)
 
 
-def _size(left: Tensor, right: Tensor) -> GemmSize:
+def _size(left: Tensor, right: Tensor, result: Element) -> GemmSize:
     batch = left.shape[0] if len(left.shape) > 2 else 1
     rows, columns = left.shape[-2], right.shape[-1]
-    element_bytes = left.element.size_bytes
-    written = batch * rows * columns * element_bytes
+    written = batch * rows * columns * result.size_bytes
     return GemmSize(
         batch=batch,
         rows=rows,
         columns=columns,
         inner=left.shape[-1],
-        element_bytes=element_bytes,
+        element_bytes=left.element.size_bytes,
         weight_bytes=right.size_bytes,
         least_bytes=left.size_bytes + right.size_bytes + written,
     )

@@ -87,12 +87,19 @@ def _written_type(call: OpCall, place: int) -> Element | None:
     return element_of_number(int(text)) if text.isdecimal() and len(text) < 4 else None
 
 
+# Places of the type written. Source: native_functions.yaml (torch 2.13).
+_WRITTEN_AT: Final = {"aten::mm": 2, "aten::bmm": 2, "aten::_scaled_mm": 6}
+
+
+def written_element(call: OpCall) -> Element | None:
+    """Returns the type of the result of a product of two matrices, None if it is that of its inputs."""
+    if call.name == "aten::_int_mm":
+        return Element.INT32
+    return _written_type(call, _WRITTEN_AT[call.name]) if call.name in _WRITTEN_AT else None
+
+
 def _mm(call: OpCall) -> Work:
-    return _plain(call, 0, result=_written_type(call, 2))
-
-
-def _int_mm(call: OpCall) -> Work:
-    return _plain(call, 0, result=Element.INT32)
+    return _plain(call, 0, result=written_element(call))
 
 
 def _addmm(call: OpCall) -> Work:
@@ -100,7 +107,7 @@ def _addmm(call: OpCall) -> Work:
 
 
 def _bmm(call: OpCall) -> Work:
-    return _batched(call, 0, result=_written_type(call, 2))
+    return _batched(call, 0, result=written_element(call))
 
 
 def _baddbmm(call: OpCall) -> Work:
@@ -112,7 +119,7 @@ def _scaled_mm(call: OpCall) -> Work:
 
     Source: native_functions.yaml (torch 2.13). Of two 4-bit numbers in a byte the shape counts bytes.
     """
-    work = _plain(call, 0, call.optional(4), _written_type(call, 6))
+    work = _plain(call, 0, call.optional(4), written_element(call))
     scales = sum(scale.size_bytes for scale in (call.optional(2), call.optional(3)) if scale)
     return Work(work.flop, work.moved_bytes + scales, work.arithmetic)
 
@@ -232,7 +239,7 @@ def broadcast(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
 
 MODELS: Final[dict[str, Callable[[OpCall], Work]]] = {
     "aten::mm": _mm,
-    "aten::_int_mm": _int_mm,
+    "aten::_int_mm": _mm,
     "aten::addmm": _addmm,
     "aten::addmm_": _addmm,
     "aten::_addmm_activation": _addmm,

@@ -9,6 +9,7 @@ import pytest
 
 from core.analyses.categories import Category, categorize_name
 from core.analyses.index import TraceIndex
+from core.analyses.op_work.call import OpCall
 from core.roofline.ceilings import CeilingOrigin, Ceilings, TrafficCeiling, WorkCeiling
 from core.roofline.points import PointOrigin, PointTable, WorkType
 from core.roofline.verdict_gemm import gemm_size, tile_of
@@ -399,3 +400,25 @@ def test_categories_of_these_tests_are_what_they_say() -> None:
         Category.GEMM,
     ]
     assert gemm_size(None) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "concrete", "result_bytes"),
+    [
+        ("_scaled_mm", "c10::Float8_e4m3fn", {6: "15"}, 2),
+        ("_scaled_mm", "c10::Float8_e4m3fn", {6: "6"}, 4),
+        ("_scaled_mm", "c10::Float8_e4m3fn", {}, 1),
+        ("_int_mm", "signed char", {}, 4),
+        ("mm", "c10::BFloat16", {2: "6"}, 4),
+        ("mm", "c10::BFloat16", {}, 2),
+    ],
+)
+def test_the_result_of_a_product_takes_the_bytes_of_its_own_type(
+    name: str, kind: str, concrete: dict[int, str], result_bytes: int
+) -> None:
+    said = tuple(concrete.get(place, "") for place in range(8))
+    found = gemm_size(OpCall(f"aten::{name}", ([16, 32], [32, 48]), (kind, kind), said))
+    assert found is not None
+    of_inputs = found.element_bytes * (16 * 32 + 32 * 48)
+    assert found.least_bytes == of_inputs + result_bytes * 16 * 48
+    assert found.weight_bytes == found.element_bytes * 32 * 48
