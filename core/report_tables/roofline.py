@@ -11,7 +11,7 @@ from core.analyses.ncu_counters import quotient
 from core.analyses.ncu_roofline import peak_traffic
 from core.report_tables.index import NO_KERNELS, ReportIndex
 from core.roofline.measured import WORK_TYPES
-from core.roofline.point_columns import intensity_of, point_columns
+from core.roofline.point_columns import intensity_of, intensity_to, point_columns, roof_levels
 from core.roofline.points import LEVELS, PointOrigin, WorkType
 from core.tables.columns import NO_ROW
 from core.tables.result import Column, ResultTable
@@ -59,8 +59,10 @@ def list_roofline(index: ReportIndex, launches: Int32 | None = None) -> ResultTa
 def _profiled_columns(index: ReportIndex, rows: Int32) -> tuple[Column, ...]:
     """Returns the roof at the clocks during profiling, below which a point of this report lies."""
     points, counters = index.points, index.counters
-    intensity = intensity_of(points.flop, points.moved_bytes[:, LEVELS.index("dram")])
-    sloped = peak_traffic(counters, "dram") * intensity
+    levels = roof_levels(points)
+    of_l2 = np.array([level == "l2" for level in levels], bool)
+    slope = np.where(of_l2, peak_traffic(counters, "l2"), peak_traffic(counters, "dram"))
+    sloped = slope * intensity_to(points, levels)
     all_roofs = np.full(len(points), np.nan)
     for (kind, is_sparse), peak in index.profiled_work.items():
         of_kind = (points.work_type == kind) & (not is_sparse)

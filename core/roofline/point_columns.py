@@ -14,6 +14,7 @@ from core.roofline.points import LEVEL_TITLES, LEVELS, PointOrigin, WorkType
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from core.analyses.ncu_roofline import Level
     from core.roofline.ceilings import Ceilings, TrafficCeiling, WorkCeiling
     from core.roofline.points import PointTable
     from core.tables.columns import Float64
@@ -36,7 +37,9 @@ def point_columns(points: PointTable, ceilings: Sequence[Ceilings]) -> tuple[Col
     seconds = np.where(points.sum_ns > 0, points.sum_ns / 1e9, np.nan)
     rate = quotient(points.flop, seconds, zero_is_work=True)
     has_place = points.reason_id < 0
-    roofs = _roofs(points, ceilings)
+    levels = roof_levels(points)
+    known = (intensity_to(points, levels) > 0).tolist()
+    roofs = _roofs(points, ceilings, levels)
     above = [_above(points, row, ceilings[row]) for row in range(len(points))]
     reasons = [points.strings[each] for each in points.reason_id.tolist()]
     work_types = [WorkType(kind).title or None for kind in points.work_type.tolist()]
@@ -55,8 +58,16 @@ def point_columns(points: PointTable, ceilings: Sequence[Ceilings]) -> tuple[Col
             "roof_flop_per_s",
             "Roof",
             "flop_per_s",
-            "The most that this intensity to DRAM allows by the data sheet, dense.",
+            "The most that this intensity to DRAM (to L2 where DRAM was not counted) allows by the data "
+            "sheet, dense.",
             roofs,
+        ),
+        own_text_column(
+            "roof_level",
+            "Roof by",
+            "Level of memory whose intensity its roofs are by; empty without an intensity.",
+            [LEVEL_TITLES[level] if has_one else None for level, has_one in zip(levels, known, strict=True)],
+            shown=any(level != "dram" for level in levels),
         ),
         number_column(
             "roof_pct",
@@ -85,6 +96,22 @@ def point_columns(points: PointTable, ceilings: Sequence[Ceilings]) -> tuple[Col
 def intensity_of(flop: Float64, moved_bytes: Float64) -> Float64:
     """Returns FLOP a byte, NaN where there is none of either. Columns are (n,)."""
     return quotient(np.where(flop > 0, flop, np.nan), np.where(moved_bytes > 0, moved_bytes, np.nan))
+
+
+def intensity_to(points: PointTable, levels: Sequence[Level]) -> Float64:
+    """Returns FLOP a byte of each point at the level given for it."""
+    moved = points.moved_bytes[np.arange(len(points)), [LEVELS.index(level) for level in levels]]
+    return intensity_of(points.flop, moved)
+
+
+def roof_levels(points: PointTable) -> list[Level]:
+    """Returns by which level of memory each point has its roof: DRAM, and L2 where DRAM was not counted.
+
+    Source: sections of Nsight Compute, whose filters collect DRAM on some devices only.
+    """
+    moved = points.moved_bytes
+    is_l2 = np.isnan(moved[:, LEVELS.index("dram")]) & (moved[:, LEVELS.index("l2")] > 0)
+    return ["l2" if each else "dram" for each in is_l2.tolist()]
 
 
 def _level_columns(points: PointTable, seconds: Float64) -> list[Column]:
@@ -121,15 +148,15 @@ def _level_columns(points: PointTable, seconds: Float64) -> list[Column]:
     return found
 
 
-def _roofs(points: PointTable, ceilings: Sequence[Ceilings]) -> Float64:
+def _roofs(points: PointTable, ceilings: Sequence[Ceilings], levels: Sequence[Level]) -> Float64:
     """Returns the roof above each point, looking up the lines of a device and type of work once."""
     roofs = np.full(len(points), np.nan)
-    intensity = intensity_of(points.flop, points.moved_bytes[:, LEVELS.index("dram")])
-    known: dict[tuple[int, int], tuple[WorkCeiling, TrafficCeiling] | None] = {}
+    intensity = intensity_to(points, levels)
+    known: dict[tuple[int, int, Level], tuple[WorkCeiling, TrafficCeiling] | None] = {}
     for row in np.flatnonzero(intensity > 0).tolist():
-        key = (id(ceilings[row]), int(points.work_type[row]))
+        key = (id(ceilings[row]), int(points.work_type[row]), levels[row])
         if key not in known:
-            known[key] = roof_lines(ceilings[row], WorkType(key[1]))
+            known[key] = roof_lines(ceilings[row], WorkType(key[1]), key[2])
         lines = known[key]
         if lines is not None:
             work, traffic = lines

@@ -207,6 +207,38 @@ def test_a_point_stands_below_the_roof_of_its_profiled_clock_too(tmp_path: Path)
     ]
 
 
+def test_a_point_without_figures_of_dram_has_its_roof_by_l2(tmp_path: Path) -> None:
+    """1,000 FLOP in 10 us at 0.001 FLOP a byte of L2: its 32 * 10 bytes a ns allow 320 MFLOP/s."""
+    clocks = {
+        "sm__cycles_elapsed.avg.per_second": 1e9,
+        "lts__cycles_elapsed.avg.per_second": 1e9,
+        "dram__cycles_elapsed.avg.per_second": 1e9,
+        "sm__sass_thread_inst_executed_op_ffma_pred_on.sum.peak_sustained": 1000,
+        "lts__lts2xbar_cycles_active.sum.peak_sustained": 10,
+        "dram__bytes.sum.peak_sustained": 200,
+    }
+    cache = {"lts__lts2xbar_cycles_active.sum": 1_000_000 // 32}
+    report = counted(
+        tmp_path, fp32(500) | cache | clocks, fp32(500) | cache | DRAM | clocks, fp32(500) | clocks
+    )
+    found = table(report, "roofline")
+    assert rows(found, "roof_level", "profiled_roof_flop_per_s", "profiled_roof_pct") == [
+        ("L2", pytest.approx(3.2e8), pytest.approx(31.25)),
+        ("DRAM", pytest.approx(2e8), pytest.approx(50.0)),
+        (None, None, None),
+    ]
+    assert next(column for column in found.columns if column.key == "roof_level").shown
+    shown = table(counted(tmp_path, fp32(500) | DRAM), "roofline")
+    assert not next(column for column in shown.columns if column.key == "roof_level").shown
+
+
+def test_the_roof_by_l2_is_that_of_the_data_sheet_where_it_states_one(tmp_path: Path) -> None:
+    """For the H100 PCIe 6,950 GB/s of L2 are known."""
+    cache = {"lts__lts2xbar_cycles_active.sum": 1_000_000 // 32}
+    found = table(counted(tmp_path, fp32(500) | cache), "roofline")
+    assert rows(found, "roof_flop_per_s") == [(pytest.approx(6950e9 * 0.001),)]
+
+
 def test_rules_are_listed_without_markup_and_silent_ones_counted(tmp_path: Path) -> None:
     two = made.message(
         {
