@@ -1,15 +1,15 @@
-"""``devices``: the GPUs and Vulkan devices of this machine, and a reason for what is missing."""
+"""``devices``: the GPUs, Vulkan and Metal devices of this machine, and a reason for what is missing."""
 
 from __future__ import annotations
 
 import os
-import sys
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from core.cli.output import columns, write_json, write_line
 from core.files import printable
+from core.hardware.metal_probe import detect_metal
 from core.hardware.probe import DeviceProblem, detect_devices
 from core.hardware.visible import order_is_certain, resolve_visible
 from core.hardware.vulkan_probe import detect_vulkan
@@ -18,14 +18,10 @@ from core.units import NOT_MEASURED, gib
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from core.hardware.metal_probe import MetalDevices
     from core.hardware.probe import Devices
     from core.hardware.readings import GpuInfo, GpuReading
     from core.hardware.vulkan import VulkanDevice, VulkanDevices
-
-METAL_NEEDS_MACOS = DeviceProblem(code="metal_needs_macos", message="Metal needs macOS.")
-METAL_NOT_YET = DeviceProblem(
-    code="not_looked_for", message="This version does not look for Metal devices; Vulkan shows them as well."
-)
 
 NUMBER_WORDS = ("fp64", "fp16", "bf16", "fp8", "int8", "int16", "int64")
 """Fields of ``VulkanNumbers`` that the table names, where the device has them."""
@@ -34,15 +30,15 @@ NUMBER_WORDS = ("fp64", "fp16", "bf16", "fp8", "int8", "int16", "int64")
 def run_devices(as_json: bool) -> int:
     """Print what there is."""
     devices = detect_devices()
-    vulkan = detect_vulkan()
+    vulkan, metal = detect_vulkan(), detect_metal()
     problems = [
         *devices.problems,
         *environment_problems(devices, os.environ),
         *vulkan.problems,
-        METAL_NOT_YET if sys.platform == "darwin" else METAL_NEEDS_MACOS,
+        *metal.problems,
     ]
     if as_json:
-        write_json(as_object(devices, vulkan, problems))
+        write_json(as_object(devices, vulkan, metal, problems))
         return 0
     if devices.gpus:
         versions = [f"driver {devices.driver}"] if devices.driver else []
@@ -55,6 +51,8 @@ def run_devices(as_json: bool) -> int:
     else:
         write_line("No NVIDIA GPU can be used; jobs run on the CPU (gloo).")
     for line in vulkan_lines(vulkan):
+        write_line(line)
+    for line in metal_lines(metal):
         write_line(line)
     for problem in problems:
         write_line(printable(f"{problem.message} {problem.hint}".strip()))
@@ -134,8 +132,31 @@ def _subgroup(device: VulkanDevice) -> str:
     return f"{device.subgroup_size}{chosen}"
 
 
-def as_object(devices: Devices, vulkan: VulkanDevices, problems: list[DeviceProblem]) -> dict[str, object]:
-    """Build what ``--json`` prints; ``metal`` is null on a Mac, as nobody has looked."""
+def metal_lines(metal: MetalDevices) -> list[str]:
+    """Lay out the Metal devices as a table; nothing where there is none."""
+    if not metal.devices:
+        return []
+    header = ["Metal", "name", "architecture", "of GiB", "working set GiB", "largest buffer GiB", "memory"]
+    words = {True: "unified", False: "own", None: NOT_MEASURED}
+    rows = [
+        [
+            str(device.index),
+            printable(device.name),
+            device.architecture or NOT_MEASURED,
+            gib(device.memory_bytes),
+            gib(device.recommended_working_set_bytes),
+            gib(device.max_buffer_bytes),
+            words[device.unified_memory],
+        ]
+        for device in metal.devices
+    ]
+    return columns(header, rows, "lllrrrl")
+
+
+def as_object(
+    devices: Devices, vulkan: VulkanDevices, metal: MetalDevices, problems: list[DeviceProblem]
+) -> dict[str, object]:
+    """Build what ``--json`` prints."""
     default = vulkan.default
     gpus = []
     for gpu, reading in zip(devices.gpus, devices.readings, strict=True):
@@ -145,7 +166,7 @@ def as_object(devices: Devices, vulkan: VulkanDevices, problems: list[DeviceProb
     return {
         "gpus": gpus,
         "vulkan": [msgspec.to_builtins(device) | {"default": device is default} for device in vulkan.devices],
-        "metal": None if sys.platform == "darwin" else [],
+        "metal": [msgspec.to_builtins(device) for device in metal.devices],
         "driver": devices.driver,
         "cuda": devices.cuda,
         "vulkan_loader": vulkan.loader_version,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from core.files import MAIN
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 _PR_SET_PDEATHSIG = 1
 
@@ -55,8 +55,17 @@ def ask_child(command: str, timeout_s: float, environment: Mapping[str, str] | N
     Raises:
         ChildFailedError: It crashed, failed or did not answer in time.
     """
+    return ask_program([sys.executable, os.fspath(MAIN), command], timeout_s, environment)
+
+
+def ask_program(argv: Sequence[str], timeout_s: float, environment: Mapping[str, str] | None = None) -> bytes:
+    """Run a program that answers with its last line; as ``ask_child``, which runs one of our own.
+
+    Raises:
+        ChildFailedError: It crashed, failed or did not answer in time.
+    """
     child = subprocess.Popen(
-        [sys.executable, os.fspath(MAIN), command],
+        list(argv),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

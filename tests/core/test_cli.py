@@ -25,6 +25,7 @@ from core.cli.plain import PlainDisplay, figures_line
 from core.cli.runs import list_runs, stop
 from core.cli.summary import write_summary
 from core.errors import DashboardError
+from core.hardware.metal_probe import MetalDevices
 from core.hardware.probe import Devices
 from core.hardware.readings import GpuInfo, GpuReading
 from core.hardware.vulkan import VulkanDevices
@@ -443,7 +444,7 @@ def test_hidden_gpus_and_an_open_order_are_problems() -> None:
 def test_devices_as_an_object_keep_facts_and_figures_apart() -> None:
     reading = GpuReading(index=0, uuid="GPU-00000000", name="H100", total_bytes=80 * GIB, used_bytes=0)
     devices = Devices(gpus=gpus(1), readings=(reading,), driver="575.1", cuda="12.9")
-    found = as_object(devices, VulkanDevices(), [])
+    found = as_object(devices, VulkanDevices(), MetalDevices(), [])
     assert found["vulkan"] == []
     (gpu,) = json.loads(json.dumps(found["gpus"]))
     assert (gpu["index"], gpu["name"], gpu["now"]["used_bytes"], gpu["now"]["fan_pct"]) == (

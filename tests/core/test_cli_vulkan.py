@@ -9,6 +9,7 @@ import pytest
 from core.cli import devices as command
 from core.cli.devices import as_object, run_devices, vulkan_lines
 from core.hardware import vulkan_structs as vk
+from core.hardware.metal_probe import MetalDevices, detect_metal
 from core.hardware.probe import DeviceProblem, Devices
 from core.hardware.vulkan import VulkanDevices
 from core.hardware.vulkan_reader import VulkanReader
@@ -67,7 +68,7 @@ def test_none_is_one_line() -> None:
 
 
 def test_json_holds_every_fact_and_the_default(found: VulkanDevices) -> None:
-    described = json.loads(json.dumps(as_object(Devices(), found, [])))
+    described = json.loads(json.dumps(as_object(Devices(), found, MetalDevices(), [])))
     assert [device["default"] for device in described["vulkan"]] == [False, True]
     assert described["vulkan_loader"] == "1.3.0"
     device = described["vulkan"][1]
@@ -76,22 +77,16 @@ def test_json_holds_every_fact_and_the_default(found: VulkanDevices) -> None:
     assert device["limits"]["max_workgroup_invocations"] == 1024
 
 
-@pytest.mark.parametrize(
-    ("platform", "metal", "code"), [("linux", [], "metal_needs_macos"), ("darwin", None, "not_looked_for")]
-)
-def test_metal_has_a_reason_everywhere(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    platform: str,
-    metal: list[str] | None,
-    code: str,
-) -> None:
+def test_metal_has_a_reason_here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Case E14."""
     lost = DeviceProblem(code="no_vulkan_loader", message="No Vulkan loader was found.")
     monkeypatch.setattr(command, "detect_devices", Devices)
     monkeypatch.setattr(command, "detect_vulkan", lambda: VulkanDevices(problems=(lost,)))
-    monkeypatch.setattr("sys.platform", platform)
+    monkeypatch.setattr(command, "detect_metal", lambda: detect_metal("linux"))
     assert run_devices(as_json=True) == 0
     described = json.loads(capsys.readouterr().out)
-    assert described["metal"] == metal
-    assert [problem["code"] for problem in described["problems"]] == ["no_vulkan_loader", code]
+    assert described["metal"] == []
+    codes = [problem["code"] for problem in described["problems"]]
+    assert codes == ["no_vulkan_loader", "metal_needs_macos"]
+    assert run_devices(as_json=False) == 0
+    assert "Metal needs macOS." in capsys.readouterr().out
