@@ -19,6 +19,7 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QFont, QFontMetrics, QGuiApplication, QKeyEvent, QKeySequence, QMouseEvent, QPainter
 from PySide6.QtWidgets import QAbstractItemView, QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
+from core.roofline.verdict import VerdictKind
 from core.units import NOT_MEASURED, format_count, format_duration_ns, format_pct
 from gui.plain_text import tip_text
 from gui.reports.kernel_list import durations, mean
@@ -204,7 +205,7 @@ class KernelDelegate(QStyledItemDelegate):
         painter.setFont(self._small)
         painter.setPen(theme.color("text2"))
         painter.drawText(line, _LEFT, label)
-        end = line.right() - _SIDE_PX - 8
+        end = line.right() - self.side_px - 8
         start = line.left() + _LABEL_PX + 4
         text = format_pct(pct)
         painter.setPen(theme.color("text2" if math.isnan(pct) else "text"))
@@ -227,7 +228,7 @@ class KernelDelegate(QStyledItemDelegate):
         theme = self._theme
         known = durations(kernels, entry.rows)
         duration = format_duration_ns(float(known.mean())) if len(known) else NOT_MEASURED
-        side = QRect(right - _SIDE_PX, top, _SIDE_PX, 16)
+        side = QRect(right - self.side_px, top, self.side_px, 16)
         painter.setFont(self._small)
         painter.setPen(theme.color("text" if len(known) else "text2"))
         painter.drawText(side, _RIGHT, duration)
@@ -243,6 +244,8 @@ class KernelDelegate(QStyledItemDelegate):
         self._font: QFont = theme.font(theme.px_table)
         self._small: QFont = theme.font(theme.px_small)
         self._metrics, self._small_metrics = QFontMetrics(self._font), QFontMetrics(self._small)
+        widest = max(self._small_metrics.horizontalAdvance(kind.word) for kind in VerdictKind)
+        self.side_px = max(_SIDE_PX, widest + 2)
         self._view.viewport().update()
 
 

@@ -7,7 +7,15 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QGridLayout,
+    QHBoxLayout,
+    QMenu,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from core.analyses.report_view.parts import (
     BarPart,
@@ -33,6 +41,8 @@ from gui.widgets.nsight_timeline import TimelineChart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from PySide6.QtGui import QResizeEvent
 
     from core.analyses.report_view.parts import Cell, Part, RooflinePoint
     from gui.reports.differences import Differences
@@ -98,6 +108,46 @@ class PartFrame(QWidget):
 
     def _draw(self, theme: Theme) -> None:
         self._more.setIcon(theme.icon("dots-three", size=14))
+
+
+class SideBySide(QWidget):
+    """Widgets of one width side by side, in as many columns as there is room for."""
+
+    def __init__(self, widgets: Sequence[QWidget]) -> None:
+        super().__init__()
+        self._widgets = tuple(widgets)
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setSpacing(0)
+        self._columns = 0
+        self._arrange(len(self._widgets))
+
+    @property
+    def columns(self) -> int:
+        """How many stand side by side."""
+        return self._columns
+
+    def minimumSizeHint(self) -> QSize:  # noqa: N802
+        """As narrow as the widest of them can be."""
+        return QSize(self._least_px(), super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: N802
+        """Arranges them anew where another number fits."""
+        super().resizeEvent(event)
+        fit = self.width() // max(self._least_px(), 1)
+        self._arrange(min(max(fit, 1), len(self._widgets)))
+
+    def _least_px(self) -> int:
+        return max((widget.minimumSizeHint().width() for widget in self._widgets), default=0)
+
+    def _arrange(self, columns: int) -> None:
+        if columns == self._columns:
+            return
+        for column in range(max(columns, self._columns)):
+            self._grid.setColumnStretch(column, 1 if column < columns else 0)
+        self._columns = columns
+        for place, widget in enumerate(self._widgets):
+            self._grid.addWidget(widget, place // columns, place % columns)
 
 
 def note_label(note: str) -> QWidget:
@@ -215,13 +265,7 @@ def number_of(cell: Cell) -> float | None:
 
 
 def _row(part: RowPart, tools: PartTools) -> QWidget:
-    box = QWidget()
-    layout = QHBoxLayout(box)
-    layout.setContentsMargins(0, 0, 0, 0)
-    layout.setSpacing(0)
-    for each in part.parts:
-        layout.addWidget(part_widget(each, tools), 1)
-    return box
+    return SideBySide([part_widget(each, tools) for each in part.parts])
 
 
 def _note(part: NotePart) -> QWidget:

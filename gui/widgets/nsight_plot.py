@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gui.theme import Theme, ThemeController
 
 LINE_CHART_PX: Final = 190
+_LEAST_PX: Final = 180
 _TOP_PX: Final = 8
 _BOTTOM_PX: Final = 36
 _RIGHT_PX: Final = 14
@@ -63,7 +64,7 @@ class Plot(QWidget):
 
     def minimumSizeHint(self) -> QSize:  # noqa: N802
         """Still to be read."""
-        return QSize(200, self._height)
+        return QSize(_LEAST_PX, self._height)
 
     @property
     def theme(self) -> Theme:
@@ -135,7 +136,10 @@ class Plot(QWidget):
                 painter.fillRect(QRectF(x, area.top(), 1, area.height()), grid)
             painter.fillRect(QRectF(x, area.bottom(), 1, _TICK_PX), axis)
             painter.setPen(theme.color("text2"))
-            painter.drawText(QRectF(x - 60, area.bottom() + 5, 120, 14), _CENTRE, tick.label)
+            # The last one would reach out of sight.
+            half = painter.fontMetrics().horizontalAdvance(tick.label) / 2 + 1
+            middle = min(x, self.width() - half)
+            painter.drawText(QRectF(middle - 60, area.bottom() + 5, 120, 14), _CENTRE, tick.label)
         painter.fillRect(QRectF(area.left(), area.bottom(), area.width(), 1), axis)
         painter.setPen(theme.color("text2"))
         title = painter.fontMetrics().elidedText(self.x_title, _ELIDE, int(area.width()))
@@ -210,8 +214,9 @@ class LineChart(Plot):
         painter.setPen(theme.color("text"))
         words = f"{label} {value_text(at, self.part.category.unit)}".strip()
         width = painter.fontMetrics().horizontalAdvance(words) + 4
-        left = x + 6 if x + 6 + width <= area.right() else x - 6 - width
-        painter.drawText(QRectF(left, area.bottom() - 18, width, 16), _LEFT_MIDDLE, words)
+        box = QRectF(mark_left(area, x, width), area.bottom() - 18, width, 16)
+        painter.fillRect(box, theme.color("chart-bg"))
+        painter.drawText(box, _LEFT_MIDDLE, words)
 
     def tip_at(self, x: float) -> str:
         """The nearest measured place and its values."""
@@ -222,6 +227,15 @@ class LineChart(Plot):
             value = value_text(float(line.ys[at]), self.part.value.unit)
             lines.append(f"{name}: {value} at {value_text(float(line.xs[at]), self.part.category.unit)}")
         return "\n".join(lines)
+
+
+def mark_left(area: QRectF, x: float, width: float) -> float:
+    """Where the words of a mark at ``x`` begin: beside it, else as near as the frame lets them be whole."""
+    if x + 6 + width <= area.right():
+        return x + 6
+    if x - 6 - width >= area.left():
+        return x - 6 - width
+    return max(area.right() - width, area.left())
 
 
 def axis_range(axis: Axis, values: list[np.ndarray], *, zero: bool) -> tuple[float, float]:

@@ -22,6 +22,7 @@ from gui.widgets.nsight_grid import GridCell, GridColumn, GridTable, WideArea
 from gui.widgets.nsight_parts import (
     PartFrame,
     PartTools,
+    SideBySide,
     grid_cell,
     note_label,
     part_widget,
@@ -337,7 +338,7 @@ class OccupancyTab(LaunchTab):
             ]
             yield framed_bars("Blocks that fit on an SM, by what limits them", rows, values, tools)
         if view.curves:
-            yield _Curves([part_widget(part, tools) for part in view.curves])
+            yield SideBySide([part_widget(part, tools) for part in view.curves])
             words = "from the report" if view.origin == "stored" else "computed from the device's limits"
             yield note_label(f"Curves {words}. {view.note}".strip())
         elif view.note:
@@ -372,18 +373,6 @@ def _limit_row(limit: OccupancyLimit) -> BarRow:
         warns=limit.is_limiter,
         tip=limit.metric,
     )
-
-
-class _Curves(QWidget):
-    """Charts side by side, below each other where there is no room."""
-
-    def __init__(self, charts: Sequence[QWidget]) -> None:
-        super().__init__()
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
-        for chart in charts:
-            row.addWidget(chart, 1)
 
 
 class StallTab(LaunchTab):

@@ -1,0 +1,71 @@
+"""What the Nsight page shows is whole where there is little room: charts, their marks, verdicts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, QRectF
+from PySide6.QtGui import QFontMetrics
+
+from core.analyses.report_view.parts import Axis, Highlight, LinePart, LineSeries
+from core.roofline.verdict import VerdictKind
+from gui.widgets.nsight_kernels import KernelDelegate, KernelListView
+from gui.widgets.nsight_parts import SideBySide
+from gui.widgets.nsight_plot import LineChart, mark_left
+from gui.widgets.nsight_sections import ScrolledColumn
+from gui.widgets.nsight_view import LEAST_DETAIL_PX
+
+if TYPE_CHECKING:
+    from pytestqt.qtbot import QtBot
+
+    from gui.theme import ThemeController
+
+CURVE = LinePart(
+    label="Registers a thread",
+    category=Axis(label="Registers a thread"),
+    value=Axis(label="Warps"),
+    series=(LineSeries(label="", metric="w", xs=np.array([0.0, 255.0]), ys=np.array([64.0, 8.0])),),
+    highlighted=(Highlight(label="This launch", x=122.0),),
+)
+
+
+@pytest.mark.parametrize(("width_px", "columns"), [(900, 3), (590, 3), (LEAST_DETAIL_PX, 2), (200, 1)])
+def test_charts_side_by_side_never_reach_out_of_sight(
+    qtbot: QtBot, theme: ThemeController, width_px: int, columns: int
+) -> None:
+    charts = [LineChart(theme, CURVE) for _ in range(3)]
+    box = SideBySide(charts)
+    column = ScrolledColumn("Occupancy")
+    qtbot.addWidget(column)
+    column.resize(width_px, 400)
+    column.show()
+    column.fill(iter([box]))
+    column.finish()
+    room = column.viewport()
+    qtbot.waitUntil(lambda: box.width() == room.width() and box.columns == columns)
+    qtbot.waitUntil(lambda: abs(charts[0].width() - room.width() / columns) < 1)
+    ends = [chart.mapTo(box, QPoint(chart.width(), 0)).x() for chart in charts]
+    assert max(ends) <= room.width()
+    tops = {chart.mapTo(box, QPoint(0, 0)).y() for chart in charts}
+    assert len(tops) == -(-len(charts) // columns)
+
+
+def test_the_words_of_a_mark_stay_inside_the_frame() -> None:
+    area = QRectF(40, 0, 140, 100)
+    assert mark_left(area, 50, 60) == 56
+    assert mark_left(area, 170, 60) == 104
+    for x in (40, 110, 180):
+        left = mark_left(area, x, 120)
+        assert area.left() <= left
+        assert left + 120 <= area.right()
+
+
+def test_a_verdict_fits_beside_its_bar(qtbot: QtBot, theme: ThemeController) -> None:
+    listed = KernelListView(theme)
+    qtbot.addWidget(listed)
+    delegate = listed.itemDelegate()
+    assert isinstance(delegate, KernelDelegate)
+    metrics = QFontMetrics(theme.theme.font(theme.theme.px_small))
+    assert delegate.side_px > max(metrics.horizontalAdvance(kind.word) for kind in VerdictKind)
