@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         LoadBar,
         OccupancyLimit,
         OccupancyView,
+        RuleView,
         SpeedOfLight,
         StallBar,
     )
@@ -121,6 +122,11 @@ def points_of(parts: Iterable[Part]) -> list[tuple[str, tuple[RooflinePoint, ...
     return found
 
 
+def own_rules_first(rules: Sequence[RuleView]) -> tuple[RuleView, ...]:
+    """What the report says of the speed of light itself, which has no estimate, and then all else."""
+    return tuple(sorted(rules, key=lambda rule: rule.section != "SpeedOfLight"))
+
+
 class LaunchTab(ScrolledColumn):
     """A tab that shows sections, and what a subclass puts above them.
 
@@ -180,10 +186,10 @@ class LaunchTab(ScrolledColumn):
                 return True
         return False
 
-    def rule_rows(self, answer: LaunchAnswer, tools: PartTools, *, most: int | None) -> Iterator[QWidget]:
-        """Yields rows of rules; ``most`` None: all of them, with all they say."""
-        for rule in answer.view.rules[:most]:
-            row = RuleRow(rule, tools, is_whole=most is None)
+    def rule_rows(self, rules: Sequence[RuleView], tools: PartTools, *, is_whole: bool) -> Iterator[QWidget]:
+        """Yields rows of rules, with all they say or only their words."""
+        for rule in rules:
+            row = RuleRow(rule, tools, is_whole=is_whole)
             row.section_asked.connect(self.section_asked)
             row.source_asked.connect(self.source_asked)
             yield row
@@ -214,7 +220,8 @@ class LightTab(LaunchTab):
             more = count - SHOWN_RULES
             words = f", {format_count(more)} more under Rules" if more > 0 else ""
             yield Heading(tools.theme, f"Rules from the report{words}")
-        yield from self.rule_rows(answer, tools, most=SHOWN_RULES)
+        shown = own_rules_first(answer.view.rules)[:SHOWN_RULES]
+        yield from self.rule_rows(shown, tools, is_whole=False)
 
     @staticmethod
     def _row(bar: LoadBar, before: dict[str, float | None], tools: PartTools) -> BarRow:
@@ -416,7 +423,7 @@ class RulesTab(LaunchTab):
 
     def above(self, answer: LaunchAnswer, tools: PartTools) -> Iterator[QWidget]:
         """All rules, whole."""
-        yield from self.rule_rows(answer, tools, most=None)
+        yield from self.rule_rows(answer.view.rules, tools, is_whole=True)
         if answer.view.rules:
             return
         words = "The rules of this report said nothing of this kernel."

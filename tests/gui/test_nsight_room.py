@@ -9,12 +9,14 @@ import pytest
 from PySide6.QtCore import QPoint, QRectF
 from PySide6.QtGui import QFontMetrics
 
+from core.analyses.report_view.facts import RuleView
 from core.analyses.report_view.parts import Axis, Highlight, LinePart, LineSeries
 from core.roofline.verdict import VerdictKind
 from gui.widgets.nsight_kernels import KernelDelegate, KernelListView
 from gui.widgets.nsight_parts import SideBySide
 from gui.widgets.nsight_plot import LineChart, mark_left
 from gui.widgets.nsight_sections import ScrolledColumn
+from gui.widgets.nsight_tabs import SHOWN_RULES, own_rules_first
 from gui.widgets.nsight_view import LEAST_DETAIL_PX
 
 if TYPE_CHECKING:
@@ -69,3 +71,23 @@ def test_a_verdict_fits_beside_its_bar(qtbot: QtBot, theme: ThemeController) -> 
     assert isinstance(delegate, KernelDelegate)
     metrics = QFontMetrics(theme.theme.font(theme.theme.px_small))
     assert delegate.side_px > max(metrics.horizontalAdvance(kind.word) for kind in VerdictKind)
+
+
+def test_what_the_report_says_of_the_speed_of_light_is_never_pushed_out_by_estimates() -> None:
+    def rule(section: str, speedup_pct: float | None) -> RuleView:
+        return RuleView(
+            identifier=section,
+            title=section,
+            severity="optimization",
+            section=section,
+            section_title=section,
+            messages=(),
+            speedup_pct=speedup_pct,
+            speedup_scope=None if speedup_pct is None else "local",
+            focus=(),
+            tables=(),
+        )
+
+    rules = (*(rule(f"S{place}", 90.0 - place) for place in range(SHOWN_RULES)), rule("SpeedOfLight", None))
+    shown = [each.section for each in own_rules_first(rules)]
+    assert shown == ["SpeedOfLight", *(f"S{place}" for place in range(SHOWN_RULES))]
