@@ -8,6 +8,7 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
+from core.units import format_count
 from gui.plain_text import Paragraph, plain_label, tip_text
 from gui.theme import set_kind
 from gui.widgets.inspector_head import InspectorHead
@@ -58,10 +59,12 @@ class NsightInspector(QWidget):
         self.launch, self.report = KeyValues(), KeyValues()
         self._note = Paragraph(CLOCK_NOTE)
         set_kind(self._note, kind="caption")
+        self.repeats = Paragraph("")
+        set_kind(self.repeats, kind="caption")
         self._sections = {
             "nothing": InspectorSection(theme, "", self._nothing),
             "verdict": InspectorSection(theme, "", self.verdict),
-            "do": InspectorSection(theme, "What to do", self.verdict.remedies),
+            "do": InspectorSection(theme, "What to do", self.verdict.remedies, self.repeats),
             "roofline": InspectorSection(theme, "", _left(self.roofline)),
             "launch": InspectorSection(theme, "Launch", self.name, self.launch),
             "report": InspectorSection(theme, "Report", self.report, self._note),
@@ -101,6 +104,12 @@ class NsightInspector(QWidget):
         if document.verdicts is not None:
             verdict = document.verdicts[row]
             self._show_verdict(verdict)
+            same = kernels.names.count(kernels.names[row])
+            self.repeats.set_plain(
+                f"A gain is of this launch alone; the report has {format_count(same)} of this kernel."
+            )
+            bounded = any(remedy.gain_pct is not None for remedy in verdict.remedies)
+            self.repeats.setVisible(same > 1 and bounded)
             shown += ["verdict", "do"] if verdict.remedies else ["verdict"]
         if self._has_roofline:
             shown.append("roofline")
@@ -123,6 +132,7 @@ class NsightInspector(QWidget):
             lines += self.verdict.lines
         if not self._sections["do"].isHidden():
             lines += self.verdict.remedies.lines
+            lines += [] if self.repeats.isHidden() else [self.repeats.plain]
         for values in (self.launch, self.report):
             lines += [f"{key}\t{value}" for key, value in values.pairs]
         QGuiApplication.clipboard().setText("\n".join(lines))

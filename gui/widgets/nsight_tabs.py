@@ -127,6 +127,18 @@ def own_rules_first(rules: Sequence[RuleView]) -> tuple[RuleView, ...]:
     return tuple(sorted(rules, key=lambda rule: rule.section != "SpeedOfLight"))
 
 
+def active_note(bars: Sequence[LoadBar]) -> str:
+    """Why a part of the memory is busier than the whole, "" where none is."""
+    whole = next((bar.pct for bar in bars if bar.key == "memory"), None)
+    above = [
+        bar.label
+        for bar in bars
+        if bar.level and bar.metric.endswith("_active") and (bar.pct or 0.0) > (whole or 0.0)
+    ]
+    names = visible_text(", ".join(above))
+    return f"{names}: of the cycles in which it was active, so it can exceed Memory." if above else ""
+
+
 class LaunchTab(ScrolledColumn):
     """A tab that shows sections, and what a subclass puts above them.
 
@@ -207,7 +219,8 @@ class LightTab(LaunchTab):
         if any(bar.pct is not None for bar in light.bars):
             rows = [self._row(bar, before, tools) for bar in light.bars]
             values = [(bar.label, Cell(value=bar.pct, unit="%", metric=bar.metric)) for bar in light.bars]
-            yield framed_bars("GPU speed of light, % of peak", rows, values, tools, is_pct=True)
+            note = active_note(light.bars)
+            yield framed_bars("GPU speed of light, % of peak", rows, values, tools, is_pct=True, note=note)
             if light.compute.rows or light.memory.rows:
                 yield Breakdowns(light, tools)
             else:

@@ -9,20 +9,26 @@ import pytest
 from PySide6.QtCore import QPoint, QRectF
 from PySide6.QtGui import QFontMetrics
 
-from core.analyses.report_view.facts import RuleView
+from core.analyses.report_view.facts import LoadBar, RuleView
 from core.analyses.report_view.parts import Axis, Highlight, LinePart, LineSeries
 from core.roofline.verdict import VerdictKind
 from gui.widgets.nsight_kernels import KernelDelegate, KernelListView
 from gui.widgets.nsight_parts import SideBySide
 from gui.widgets.nsight_plot import LineChart, mark_left
 from gui.widgets.nsight_sections import ScrolledColumn
-from gui.widgets.nsight_tabs import SHOWN_RULES, own_rules_first
+from gui.widgets.nsight_tabs import SHOWN_RULES, active_note, own_rules_first
 from gui.widgets.nsight_view import LEAST_DETAIL_PX
+from tests.helpers.kernel_csv import write_kernel_csv
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pytestqt.qtbot import QtBot
 
+    from gui.main_window import MainWindow
+    from gui.pages.nsight import NsightPage
     from gui.theme import ThemeController
+    from gui.widgets.nsight_inspector import NsightInspector
 
 CURVE = LinePart(
     label="Registers a thread",
@@ -74,7 +80,7 @@ def test_a_verdict_fits_beside_its_bar(qtbot: QtBot, theme: ThemeController) -> 
 
 
 def test_what_the_report_says_of_the_speed_of_light_is_never_pushed_out_by_estimates() -> None:
-    def rule(section: str, speedup_pct: float | None) -> RuleView:
+    def said(section: str, speedup_pct: float | None) -> RuleView:
         return RuleView(
             identifier=section,
             title=section,
@@ -88,6 +94,38 @@ def test_what_the_report_says_of_the_speed_of_light_is_never_pushed_out_by_estim
             tables=(),
         )
 
-    rules = (*(rule(f"S{place}", 90.0 - place) for place in range(SHOWN_RULES)), rule("SpeedOfLight", None))
+    rules = (*(said(f"S{place}", 90.0 - place) for place in range(SHOWN_RULES)), said("SpeedOfLight", None))
     shown = [each.section for each in own_rules_first(rules)]
     assert shown == ["SpeedOfLight", *(f"S{place}" for place in range(SHOWN_RULES))]
+
+
+def test_a_part_above_the_whole_says_of_which_cycles_it_is() -> None:
+    active = "l1tex__throughput.avg.pct_of_peak_sustained_active"
+    memory = LoadBar(key="memory", label="Memory", pct=52.2, metric="m_elapsed")
+    busy = LoadBar(key="l1", label="L1/TEX", pct=62.1, metric=active, level=1)
+    idle = LoadBar(key="l1", label="L1/TEX", pct=18.5, metric=active, level=1)
+    assert active_note((memory, busy)).startswith("L1/TEX: of the cycles in which it was active")
+    assert active_note((memory, idle)) == ""
+
+
+def test_gains_of_a_repeated_kernel_say_that_they_are_of_one_launch(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path
+) -> None:
+    def inspector_of(count: int) -> NsightInspector:
+        # Memory-bound: its bytes can stay on the chip.
+        kernels = [("layer_norm_kernel", 100_000, 12.0, 80.0)] * count
+        path = write_kernel_csv(tmp_path / f"{count}.csv", *kernels)
+        cells = ["dram__bytes.sum", "byte", *["134217728"] * count]
+        lines = path.read_text().splitlines()
+        path.write_text("".join(f'{line},"{cell}"\n' for line, cell in zip(lines, cells, strict=True)))
+        window.context.open_path(path)
+        qtbot.waitUntil(lambda: window.page.subtitle().startswith(path.name), timeout=60_000)
+        page: NsightPage = window.page  # type: ignore[assignment]
+        qtbot.waitUntil(lambda: page.view is not None and page.view.document.verdicts is not None)
+        qtbot.waitUntil(lambda: bool(page.nsight_inspector.verdict.remedies.lines))
+        return page.nsight_inspector
+
+    repeated = inspector_of(10).repeats
+    assert not repeated.isHidden()
+    assert repeated.plain == "A gain is of this launch alone; the report has 10 of this kernel."
+    assert inspector_of(1).repeats.isHidden()
