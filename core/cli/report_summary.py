@@ -16,6 +16,7 @@ from core.files import describe_path, not_opened, printable
 from core.hardware.peaks import without_broken_own_file
 from core.readers import reader_of
 from core.report_tables.index import ReportIndex
+from core.report_tables.numbers import numbered
 from core.report_tables.registry import REPORT_ANALYSES, find_report_analysis
 from core.roofline.points import WorkType
 from core.roofline.verdict import VerdictKind
@@ -39,9 +40,11 @@ if TYPE_CHECKING:
     from core.analyses.ncu_roofline import RooflineColumns
     from core.tables.columns import Float64, Int32
     from core.tables.ncu import MetricValue, SessionFacts
+    from core.tables.result import ResultTable
 
 _REPORT_ENDS: Final = (".ncu-rep", ".ncu-repz")
 _LONGEST_NAME: Final = 60
+_COUNTED: Final = "Number 1 is launch 0 of --launch, --csv and --json."
 
 
 def is_report(path: Path) -> bool:
@@ -67,7 +70,7 @@ def run_report_summary(paths: list[Path], options: argparse.Namespace) -> int:
         if options.table is not None:
             chosen = _chosen(report, options.launch)
             table = find_report_analysis(options.table).summarize(ReportIndex(report), chosen)
-            write_table(table, options, peaks_error)
+            write_table(table if options.csv or options.json else _for_people(table), options, peaks_error)
             return 0
         if peaks_error is not None:
             report = replace(report, problems=(*report.problems, peaks_problem(peaks_error)))
@@ -111,9 +114,17 @@ def _chosen(report: Report, launch: int | None) -> Int32 | None:
     if launch >= count:
         raise DashboardError(
             f"There is no launch {launch} in {printable(report.name)}.",
-            f"It has {format_count(count)}, counted from 0: --table kernels lists them.",
+            f"It has {format_count(count)}, counted from 0: number 1 of --table kernels is launch 0.",
         )
     return np.array([launch], np.int32)
+
+
+def _for_people(table: ResultTable) -> ResultTable:
+    """Return a table that counts launches from 1, as the window does, and says how programs count them."""
+    counted = numbered(table)
+    if [each.key for each in counted.columns] == [each.key for each in table.columns]:
+        return table
+    return replace(counted, notes=(_COUNTED, *table.notes))
 
 
 def as_object(report: Report) -> dict[str, Any]:

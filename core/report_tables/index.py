@@ -9,6 +9,7 @@ import numpy as np
 
 from core.analyses.answer_columns import number_column, text_column
 from core.analyses.ncu_counters import Counters
+from core.report_tables.numbers import LAUNCH
 from core.roofline.ceilings import Ceilings, ceilings_of_device, profiled_work
 from core.roofline.measured import measured_points, measured_work
 from core.roofline.verdicts import ReportVerdicts, verdicts_of_report
@@ -84,7 +85,7 @@ class ReportIndex:
         """Returns the columns that say which launch a row is about."""
         points = self.points
         return (
-            number_column("launch", "Launch", "id", "Its number in the file, from 0.", rows.astype(np.int64)),
+            number_column(LAUNCH, "Launch", "id", "Its place in the file, from 0.", rows.astype(np.int64)),
             text_column(
                 "name",
                 "Kernel",

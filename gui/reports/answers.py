@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from gui.reports.baselines import Baseline
     from gui.reports.kernel_list import KernelList
 
-NUMBER: Final = "number"
-"""Key of the column of a launch's number in the file, from 1."""
-
 CLOCKS: Final = "Clocks"
 """Label of the fact of a session that says how clocks were controlled."""
 
@@ -143,22 +140,10 @@ def make_table(index: ReportIndex, name: str, rows: Int32) -> ResultTable:
     Raises:
         KeyError: There is none of that name.
     """
+    from core.report_tables.numbers import numbered  # noqa: PLC0415
     from core.report_tables.registry import find_report_analysis  # noqa: PLC0415
 
-    return _numbered(find_report_analysis(name).summarize(index, rows))
-
-
-def _numbered(table: ResultTable) -> ResultTable:
-    """Counts launches from 1 in place of the rows of the file, which the command line takes."""
-    columns = tuple(
-        replace(
-            column, key=NUMBER, title="Number", help="In the file: 1 is the first.", values=column.values + 1
-        )
-        if column.key == "launch"
-        else column
-        for column in table.columns
-    )
-    return replace(table, columns=columns)
+    return numbered(find_report_analysis(name).summarize(index, rows))
 
 
 def judge(index: ReportIndex) -> ReportVerdicts:

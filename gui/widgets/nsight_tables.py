@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QTabBar, QVBoxLayout, QWidget
 
+from core.report_tables.numbers import NUMBER
 from gui.plain_text import control_text
-from gui.reports.answers import NUMBER
 from gui.theme import set_kind
 from gui.widgets.result_table import ResultTableWidget
 

@@ -139,7 +139,7 @@ def test_a_damaged_and_an_empty_report_are_refused(
 def test_a_table_is_printed_for_people(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["summary", str(path), "--table", "rules"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split("  ")[0] == "Launch"
+    assert lines[0].split("  ")[0] == "Number"
     assert "See Scheduler Statistics at 0x14a9, the guide." in lines[1]
     assert lines[-1] == "note: 1 rule had nothing to say."
 
@@ -169,6 +169,25 @@ def test_a_table_without_rows_says_why(tmp_path: Path, capsys: pytest.CaptureFix
     path.write_bytes(made.report(made.block(session=made.session())))
     assert main(["summary", str(path), "--table", "groups"]) == 0
     assert capsys.readouterr().out.splitlines()[-1] == "No kernels in this file."
+
+
+def test_people_count_launches_from_1_as_in_the_window_and_programs_from_0(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["summary", str(path), "--table", "kernels"]
+    assert main(words) == 0
+    header, *lines = capsys.readouterr().out.splitlines()
+    assert header.split()[:2] == ["Number", "Kernel"]
+    assert [line.split()[0] for line in lines[:2]] == ["1", "2"]
+    assert "note: Number 1 is launch 0 of --launch, --csv and --json." in lines
+    assert main([*words, "--launch", "1"]) == 0
+    assert capsys.readouterr().out.splitlines()[1].split()[:2] == ["2", "range"]
+    assert main([*words, "--csv"]) == 0
+    assert [row["launch"] for row in csv.DictReader(io.StringIO(capsys.readouterr().out))] == ["0", "1"]
+    assert main([*words, "--json"]) == 0
+    assert [row["launch"] for row in json.loads(capsys.readouterr().out)["rows"]] == [0, 1]
+    assert main([*words[:3], "groups"]) == 0
+    assert "Number 1" not in capsys.readouterr().out
 
 
 def test_own_peaks_that_are_broken_cost_only_themselves_and_are_told(
