@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
+from functools import lru_cache
 from itertools import repeat
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
@@ -262,6 +263,7 @@ class PrintedRule(NamedTuple):
         )
 
 
+@lru_cache(maxsize=4096)
 def shape(cell: str) -> tuple[int, int, int]:
     """Returns the three sides of a grid or block: "(384, 1, 1)"; MISSING where there are none."""
     parts = re.split(r"[,;]\s+" if re.search(r"[,;]\s", cell) else r"[,;]", cell.strip("()[] "))
