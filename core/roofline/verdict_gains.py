@@ -15,7 +15,7 @@ class Share:
 
     Attributes:
         part: Its time as a part of the whole, 0 to 1; None where a time is not known.
-        what: The kernel in words: "the launch", "the kernel".
+        what: The kernel in words: "the launch", "the kernel"; "" where a basis need not say it.
         whole: The whole in words: "the report's kernel time", "the steps' time".
     """
 
@@ -34,8 +34,13 @@ class Share:
         if saved is None or self.part is None:
             return Remedy(text=text, gain_pct=None, basis=how)
         gain_pct = 100 * min(max(saved, 0.0), 1.0) * min(self.part, 1.0)
-        of = f"{self.what} is {format_pct(100 * self.part)} of {self.whole}"
-        return Remedy(text=text, gain_pct=gain_pct, basis=f"{how}; {of}", whole=self.whole)
+        of = f"; {self.what} is {part_words(self.part, self.whole)}" if self.what else ""
+        return Remedy(text=text, gain_pct=gain_pct, basis=f"{how}{of}", whole=self.whole)
+
+
+def part_words(part: float, whole: str) -> str:
+    """Says which part of a whole something is: "25.0 % of the report's kernel time"."""
+    return f"{format_pct(100 * part)} of {whole}"
 
 
 def in_order(remedies: list[Remedy]) -> tuple[Remedy, ...]:

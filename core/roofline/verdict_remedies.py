@@ -41,15 +41,17 @@ def share_of(facts: LaunchFacts) -> Share:
     return Share(part=facts.part_of_report, what="the launch", whole="the report's kernel time")
 
 
-def launch_remedies(facts: LaunchFacts, kind: VerdictKind, peaks: DevicePeaks | None) -> list[Remedy]:
+def launch_remedies(
+    facts: LaunchFacts, kind: VerdictKind, peaks: DevicePeaks | None, share: Share
+) -> list[Remedy]:
     """Lists what would help a launch, in no order.
 
     Args:
         facts: What was measured of it.
         kind: Its verdict.
         peaks: The data sheet of its device, None where it is not known.
+        share: What it is a part of.
     """
-    share = share_of(facts)
     if kind is VerdictKind.COMMUNICATION:
         return []
     found: list[Remedy | None] = [_whole_warps(facts, share)]

@@ -5,6 +5,7 @@ Reads the file of peaks at the first call: not for the window's thread.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from core.analyses.categories import Category
@@ -17,6 +18,7 @@ from core.roofline.verdict import Confidence, Evidence, Remedy, Verdict, Verdict
 from core.roofline.verdict_decision import decide_launch, decide_point
 from core.roofline.verdict_evidence import kernel_evidence, launch_evidence
 from core.roofline.verdict_gains import in_order
+from core.roofline.verdict_groups import judged_rows, summed_remedies
 from core.roofline.verdict_kernel_remedies import kernel_remedies
 from core.roofline.verdict_kinds import kinds_of_report
 from core.roofline.verdict_launch import launch_facts
@@ -26,12 +28,16 @@ from core.roofline.verdict_standing import standing_of
 from core.tables.columns import MISSING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from core.hardware.peaks import DevicePeaks
     from core.roofline.ceilings import Ceilings
     from core.roofline.points import PointTable
+    from core.roofline.verdict_decision import Decision
+    from core.roofline.verdict_gains import Share
     from core.roofline.verdict_kernels import TraceKernels
+    from core.roofline.verdict_launch import LaunchFacts
+    from core.tables.columns import Int64
     from core.tables.ncu import Report, ReportDevice
 
 __all__ = [
@@ -69,21 +75,39 @@ class ReportVerdicts:
         return len(self.kinds)
 
     def __getitem__(self, launch_row: int) -> Verdict:
+        facts, decision = self._decided(launch_row)
+        remedies = self._remedies(launch_row, facts, decision.kind, share_of(facts))
+        return _verdict(decision, launch_evidence(facts), remedies)
+
+    def of_group(self, launch_rows: Sequence[int]) -> Verdict:
+        """Judges repeats of one kernel: the first launch, but what a remedy gains is that of all of them.
+
+        Args:
+            launch_rows: The launches; the first is the one that is shown.
+        """
+        facts, decision = self._decided(launch_rows[0])
+        durations_ns = self._report.launches.duration_ns
+        group_ns, judged_ns, found = _known_ns(durations_ns, launch_rows), 0, []
+        for row in judged_rows(launch_rows):
+            own, of_own = self._decided(row)
+            found.append(self._remedies(row, own, of_own.kind, replace(share_of(own), what="")))
+            judged_ns += own.duration_ns or 0
+        part = group_ns / self._report_ns if self._report_ns and judged_ns else None
+        scale = group_ns / judged_ns if judged_ns else 0.0
+        remedies = summed_remedies(found, len(launch_rows), scale, part)
+        return _verdict(decision, launch_evidence(facts), remedies)
+
+    def _decided(self, launch_row: int) -> tuple[LaunchFacts, Decision]:
         report, points = self._report, self._points
         standing = standing_of(points, launch_row, ceilings_of_report(report, launch_row))
         category = Category(int(points.category[launch_row]))
         facts = launch_facts(report, launch_row, category, standing, self._report_ns)
-        decision = decide_launch(facts)
-        peaks = self._peaks[int(report.launches.device_row[launch_row])]
-        remedies = launch_remedies(facts, decision.kind, peaks)
-        remedies += rule_remedies(report.rules[launch_row], decision.kind, share_of(facts))
-        return Verdict(
-            kind=decision.kind,
-            words=decision.words,
-            confidence=decision.confidence,
-            evidence=launch_evidence(facts),
-            remedies=in_order(remedies),
-        )
+        return facts, decide_launch(facts)
+
+    def _remedies(self, launch_row: int, facts: LaunchFacts, kind: VerdictKind, share: Share) -> list[Remedy]:
+        peaks = self._peaks[int(self._report.launches.device_row[launch_row])]
+        remedies = launch_remedies(facts, kind, peaks, share)
+        return remedies + rule_remedies(self._report.rules[launch_row], kind, share)
 
     def __iter__(self) -> Iterator[Verdict]:
         return (self[row] for row in range(len(self)))
@@ -137,13 +161,22 @@ def verdict_of_point(
     )
     peaks = find_device(ceilings.device) if ceilings.device else None
     remedies = [] if facts is None else kernel_remedies(facts, standing, decision.kind, peaks)
+    return _verdict(decision, kernel_evidence(standing, facts), remedies)
+
+
+def _verdict(decision: Decision, evidence: tuple[Evidence, ...], remedies: list[Remedy]) -> Verdict:
     return Verdict(
         kind=decision.kind,
         words=decision.words,
         confidence=decision.confidence,
-        evidence=kernel_evidence(standing, facts),
+        evidence=evidence,
         remedies=in_order(remedies),
     )
+
+
+def _known_ns(durations_ns: Int64, rows: Sequence[int]) -> int:
+    known = durations_ns[list(rows)]
+    return exact_sum(known[known != MISSING])
 
 
 def _peaks(device: ReportDevice) -> DevicePeaks | None:

@@ -133,7 +133,7 @@ class NsightPage(DocumentPage[NsightView]):
         elif row is None:
             inspector.show_nothing("No kernels in this file.")
         else:
-            inspector.show_kernel(document, row, view.place_words)
+            inspector.show_kernel(document, view.shown_rows, view.place_words)
 
     def show_on_roofline(self) -> None:
         """Shows the chosen kernel on the roofline: a report offers a point for each launch."""

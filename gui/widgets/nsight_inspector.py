@@ -24,6 +24,8 @@ from gui.widgets.verdict_view import VerdictView
 from gui.widgets.wrapped_text import WrappedText
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from core.roofline.verdict import Verdict
     from gui.reports.document import ReportDocument
     from gui.theme import ThemeController
@@ -84,14 +86,15 @@ class NsightInspector(QWidget):
         self._nothing.setText(words)
         self._show("nothing")
 
-    def show_kernel(self, document: ReportDocument, row: int, place: str) -> None:
-        """Shows a launch.
+    def show_kernel(self, document: ReportDocument, rows: Sequence[int], place: str) -> None:
+        """Shows a launch, or repeats of one: their first, and what all of them could gain.
 
         Args:
             document: Its report, which has been read.
-            row: The launch.
+            rows: The launch; of a group all of its launches.
             place: "Kernel 3 of 9".
         """
+        row = rows[0]
         report, kernels = document.report, document.kernels
         assert report is not None
         assert kernels is not None
@@ -102,14 +105,12 @@ class NsightInspector(QWidget):
         self._note.setVisible(document.clocks.startswith("locked"))
         shown = ["launch", "report"]
         if document.verdicts is not None:
-            verdict = document.verdicts[row]
+            verdict = document.verdicts[row] if len(rows) == 1 else document.verdicts.of_group(rows)
             self._show_verdict(verdict)
-            same = kernels.names.count(kernels.names[row])
-            self.repeats.set_plain(
-                f"A gain is of this launch alone; the report has {format_count(same)} of this kernel."
-            )
+            words = _of_which(len(rows), kernels.names.count(kernels.names[row]))
+            self.repeats.set_plain(words)
             bounded = any(remedy.gain_pct is not None for remedy in verdict.remedies)
-            self.repeats.setVisible(same > 1 and bounded)
+            self.repeats.setVisible(bool(words) and bounded)
             shown += ["verdict", "do"] if verdict.remedies else ["verdict"]
         if self._has_roofline:
             shown.append("roofline")
@@ -136,6 +137,15 @@ class NsightInspector(QWidget):
         for values in (self.launch, self.report):
             lines += [f"{key}\t{value}" for key, value in values.pairs]
         QGuiApplication.clipboard().setText("\n".join(lines))
+
+
+def _of_which(shown: int, same: int) -> str:
+    """Say of which launches gains are, "" where a kernel has but one."""
+    if shown > 1:
+        return f"A gain is of all {format_count(shown)} launches together."
+    if same > 1:
+        return f"A gain is of this launch alone; the report has {format_count(same)} of this kernel."
+    return ""
 
 
 def _left(button: QPushButton) -> QWidget:

@@ -305,9 +305,9 @@ class KernelListView(QListView):
         selection.blockSignals(False)
         if place >= 0:
             self.scrollTo(self.kernels.index(place))
-        now = self.current_row
-        if now is not None and (before is None or now != before.rows[0]):
-            self.chosen.emit(now)
+        now = self.current_entry
+        if now is not None and now != before:
+            self.chosen.emit(now.rows[0])
 
     def place_of(self, row: int, *, is_member: bool = False) -> int:
         """Where a launch is listed, alone or in a group; -1 if it is not."""

@@ -69,6 +69,7 @@ class NsightView(QWidget):
         self._entries: tuple[KernelEntry, ...] = ()
         self._open_groups: frozenset[int] = frozenset()
         self._row: int | None = None
+        self._shown_rows: tuple[int, ...] = ()
         self.reading = FileReading(document.name)
         self.export = PartExport(tasks, self)
         self.bar = NsightBar(theme, baselines)
@@ -206,6 +207,11 @@ class NsightView(QWidget):
         return self._row
 
     @property
+    def shown_rows(self) -> tuple[int, ...]:
+        """The launches of the entry that is chosen: those of a group, or one."""
+        return self._shown_rows
+
+    @property
     def rows(self) -> tuple[int, ...]:
         """The launches that are listed, in the order of the file."""
         return tuple(sorted({row for entry in self._entries for row in entry.rows}))
@@ -270,9 +276,13 @@ class NsightView(QWidget):
     # --- what is chosen
 
     def _choose(self, row: int) -> None:
-        if row != self._row:
+        entry, is_other = self.list.current_entry, row != self._row
+        rows = (row,) if entry is None else entry.rows
+        if is_other:
             self._row = row
             self._ask_launch()
+        if is_other or rows != self._shown_rows:
+            self._shown_rows = rows
             self.selection_changed.emit()
 
     def choose_row(self, row: int) -> None:

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from gui.main_window import MainWindow
     from gui.pages.nsight import NsightPage
     from gui.theme import ThemeController
-    from gui.widgets.nsight_inspector import NsightInspector
 
 CURVE = LinePart(
     label="Registers a thread",
@@ -108,10 +107,10 @@ def test_a_part_above_the_whole_says_of_which_cycles_it_is() -> None:
     assert active_note((memory, idle)) == ""
 
 
-def test_gains_of_a_repeated_kernel_say_that_they_are_of_one_launch(
+def test_gains_of_a_repeated_kernel_are_of_the_launches_that_are_chosen(
     qtbot: QtBot, window: MainWindow, tmp_path: Path
 ) -> None:
-    def inspector_of(count: int) -> NsightInspector:
+    def page_of(count: int) -> NsightPage:
         # Memory-bound: its bytes can stay on the chip.
         kernels = [("layer_norm_kernel", 100_000, 12.0, 80.0)] * count
         path = write_kernel_csv(tmp_path / f"{count}.csv", *kernels)
@@ -123,9 +122,23 @@ def test_gains_of_a_repeated_kernel_say_that_they_are_of_one_launch(
         page: NsightPage = window.page  # type: ignore[assignment]
         qtbot.waitUntil(lambda: page.view is not None and page.view.document.verdicts is not None)
         qtbot.waitUntil(lambda: bool(page.nsight_inspector.verdict.remedies.lines))
-        return page.nsight_inspector
+        return page
 
-    repeated = inspector_of(10).repeats
-    assert not repeated.isHidden()
-    assert repeated.plain == "A gain is of this launch alone; the report has 10 of this kernel."
-    assert inspector_of(1).repeats.isHidden()
+    def gain(page: NsightPage) -> str:
+        line = page.nsight_inspector.verdict.remedies.lines[0].replace("\N{NO-BREAK SPACE}", " ")
+        return line.split("Saves at most ")[1].split(" of ")[0]
+
+    page = page_of(10)
+    repeats, view = page.nsight_inspector.repeats, page.view
+    assert view is not None
+    assert (gain(page), repeats.plain) == ("100.0 %", "A gain is of all 10 launches together.")
+    # The first of them alone, which has the row of the group.
+    view.toggle_group(0)
+    view.list.choose_row(0)
+    alone = "A gain is of this launch alone; the report has 10 of this kernel."
+    assert (gain(page), repeats.plain) == ("10.0 %", alone)
+    view.list.step(-1)
+    assert gain(page) == "100.0 %"
+    view.strip.group.setChecked(False)
+    assert (gain(page), repeats.isHidden()) == ("10.0 %", False)
+    assert page_of(1).nsight_inspector.repeats.isHidden()

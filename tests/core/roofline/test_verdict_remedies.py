@@ -69,6 +69,32 @@ def test_by_amdahl_a_bound_is_of_all_launches(tmp_path: Path) -> None:
     assert "the launch is 25.0" in judged[0].remedies[0].basis
 
 
+def test_gains_of_repeats_add_up(tmp_path: Path) -> None:
+    alike = throughputs(10.0, 80.0, kernel="silu(float *)", **DRAM, **{DURATION: 30_000})
+    # Its share alone is not worth a word; the last has no time, so it adds none.
+    short, untimed = {**alike, DURATION: 10}, {**alike, DURATION: None}
+    judged = verdicts_of_report(report_of(tmp_path, alike, alike, {DURATION: 40_000 - 10}, short, untimed))
+    assert not judged[3].remedies
+    group = judged.of_group((0, 1, 3, 4))
+    assert [each.gain_pct for each in group.remedies] == [pytest.approx(60.01), pytest.approx(30.005)]
+    assert plain(group.remedies[0].basis).endswith(
+        "; all 4 launches together are 60.0 % of the report's kernel time"
+    )
+    assert group.words == judged[0].words
+    assert [each.gain_pct for each in judged.of_group((4,)).remedies] == [None, None]
+
+
+def test_many_repeats_gain_as_those_of_them_that_are_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("core.roofline.verdict_groups.MOST_JUDGED", 3)
+    alike = throughputs(10.0, 80.0, kernel="silu(float *)", **DRAM)
+    judged = verdicts_of_report(report_of(tmp_path, *([alike] * 9), {DURATION: 10_000}))
+    fuse, _ = judged.of_group(range(9)).remedies
+    assert fuse.gain_pct == pytest.approx(90.0)
+    assert fuse.basis.endswith("of the report's kernel time, as of 3 of them")
+
+
 def test_without_a_time_a_remedy_has_no_bound(tmp_path: Path) -> None:
     found = remedies(tmp_path, throughputs(10.0, 80.0, **DRAM, **{DURATION: None}))
     assert [each.gain_pct for each in found] == [None, None]
