@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from core.analyses.index import TraceIndex
 from core.analyses.kernels import why_no_kernels
@@ -19,9 +19,12 @@ from core.cli.table_output import plain_cell, write_table
 from core.errors import DashboardError
 from core.export import shown_cells
 from core.files import describe_path, not_opened, printable
+from core.hardware.peaks import without_broken_own_file
 from core.readers import reader_of
 from core.readers.cache import TraceCache
 from core.readers.trace_set import find_traces, read_traces
+from core.roofline.kernel_columns import with_kernel_columns
+from core.roofline.trace_verdicts import verdicts_by_kernel
 from core.tables.selection import WHOLE
 from core.tables.trace import Problem, Trace
 from core.units import format_count, format_duration_ns
@@ -30,6 +33,8 @@ if TYPE_CHECKING:
     import argparse
 
     from core.readers import Reader
+
+_KERNELS: Final = "kernels"
 
 
 def run_summary(options: argparse.Namespace) -> int:
@@ -51,7 +56,13 @@ def run_summary(options: argparse.Namespace) -> int:
         raise not_opened(_name_of(paths), error, several=len(paths) > 1) from error
     index = TraceIndex(trace)
     if options.table is not None:
-        write_table(find_analysis(options.table).summarize(index, WHOLE), options)
+        table = find_analysis(options.table).summarize(index, WHOLE)
+        if options.table != _KERNELS:
+            write_table(table, options)
+            return 0
+        with without_broken_own_file() as peaks_error:
+            table = with_kernel_columns(table, verdicts_by_kernel(index))
+        write_table(table, options, peaks_error)
         return 0
     totals = summarize_totals(index)
     problems = (*trace.problems, *judge(index))

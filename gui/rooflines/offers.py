@@ -72,18 +72,12 @@ def points_of_trace(index: TraceIndex, progress: Progress) -> OfferedPoints:
     Raises:
         DashboardError: The user's own file of peaks is not as it should be.
     """
-    from core.roofline.ceilings import ceilings_of_device  # noqa: PLC0415
     from core.roofline.modelled import modelled_points  # noqa: PLC0415
+    from core.roofline.trace_verdicts import ceilings_of_trace  # noqa: PLC0415
 
     points = modelled_points(index)
     progress.check()
-    # The first one stands for all: ranks of one job run on the same kind of device.
-    device = next(iter(index.trace.facts.devices), None)
-    ceilings = (
-        ceilings_of_device(None)
-        if device is None
-        else ceilings_of_device(device.name, memory_bytes=device.total_memory_bytes, sm_count=device.sm_count)
-    )
+    ceilings = ceilings_of_trace(index)
 
     def judge(progress: Progress) -> tuple[Verdict | None, ...]:
         from core.roofline.verdict_kernels import TraceKernels  # noqa: PLC0415

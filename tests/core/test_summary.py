@@ -16,6 +16,7 @@ from core.analyses.registry import ANALYSES
 from core.cli import main
 from core.cli.arguments import REPORT_TABLES, TRACE_TABLES
 from core.report_tables.registry import REPORT_ANALYSES
+from tests.helpers.traces import call, kernel, op
 
 ROOT = Path(__file__).parents[2]
 SHARED = ROOT.parent / "shared"
@@ -153,6 +154,36 @@ def test_a_name_that_looks_like_a_formula_is_text_in_csv(
     main(["summary", str(made), "--table", "kernels", "--csv"])
     rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert "'=cmd()" in {row["name"] for row in rows}
+
+
+def test_kernels_have_the_verdicts_of_the_window(
+    tmp_path: Path, private_folders: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A product near the FP16 peak, an operator without shapes: as the Trace page judges them."""
+    shapes = {"Input Dims": [[4096, 4096]] * 2, "Input type": ["c10::BFloat16"] * 2}
+    events = [
+        op("aten::mm", 92, 6, **shapes),
+        call("cudaLaunchKernel", 94, 1, 1),
+        kernel("ampere_bf16_s16816gemm_bf16_128x64_tn", 100, 210, correlation=1),
+        kernel("odd_kernel", 400, 10),
+    ]
+    path = tmp_path / "train.json"
+    device = {"id": 0, "name": "NVIDIA H100 80GB HBM3", "numSms": 132}
+    path.write_text(json.dumps({"schemaVersion": 1, "deviceProperties": [device], "traceEvents": events}))
+
+    def table() -> dict[str, Any]:
+        assert main(["summary", str(path), "--table", "kernels", "--json"]) == 0
+        found: dict[str, Any] = json.loads(capsys.readouterr().out)
+        return found
+
+    sound = table()
+    assert [row["verdict"] for row in sound["rows"]] == ["Compute-bound", None]
+    own = private_folders / "config" / "ridgeline"
+    own.mkdir(parents=True, exist_ok=True)
+    (own / "device_peaks.toml").write_text("[[device]\n")
+    found = table()
+    assert found["rows"] == sound["rows"]
+    assert "device_peaks.toml" in found["notes"][-1]
 
 
 @pytest.mark.parametrize(
