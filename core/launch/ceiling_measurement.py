@@ -35,6 +35,10 @@ _MOST_BYTES: Final = 2**20
 _WORDS: Final = {"copy": "Copying memory", "importing torch": "Importing PyTorch"}
 _PARTS: Final = ("copy", "fp32", "tf32", "fp16", "bf16", "fp64", "fp8")
 """What the script measures or refuses, in its order."""
+_CRASHES: Final = frozenset(
+    (signal.SIGABRT, signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGTRAP)
+)
+"""Signals by which a library ends its own process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +102,8 @@ def measure_ceilings(
 ) -> Measurement:
     """Measures a device and keeps what was reached.
 
+    Where PyTorch crashes at a data type, all is measured again without it: it is refused then, by its signal.
+
     Args:
         interpreter: Path of a Python with PyTorch 2.4 or newer.
         device: "cuda:0" by the number of nvidia-smi, "mps" or "cpu".
@@ -115,26 +121,16 @@ def measure_ceilings(
             "No interpreter is named to measure with.",
             "Choose the interpreter of your environment as the one of jobs.",
         )
-    answers: list[_Answer] = []
-    lines = _Lines(answers, progress)
     kind = device.split(":", maxsplit=1)[0]
-    spec = JobSpec(
-        title="",
-        target="",
-        interpreter=interpreter,
-        working_folder="/",
-        device="cpu" if kind == "cpu" else "cuda",
-    )
-    ended = run_tool(
-        [interpreter, str(SCRIPT), json.dumps({"device": device, "budget_s": budget_s})],
-        # As NVML and nvidia-smi count, by which a device is chosen.
-        environment=job_environment(spec, os.environ) | {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"},
-        working_folder=os.sep,
-        timeout_s=_START_LIMIT_S + 2 * budget_s,
-        most_bytes=_MOST_BYTES,
-        cancelled=cancelled,
-        heard=lines.hear,
-    )
+    skipped: dict[str, str] = {}
+    while True:
+        answers: list[_Answer] = []
+        request = {"device": device, "budget_s": budget_s, "skipped": skipped}
+        ended = _run(interpreter, request, kind, _Lines(answers, progress), cancelled)
+        crashed = _crashed_at(answers, ended)
+        if crashed is None or crashed in skipped:
+            break
+        skipped[crashed] = f"PyTorch ended{_how_it_ended(ended)} there"
     if ended.how == "cancelled":
         raise DashboardError("The measurement was cancelled.", "Measure again to repeat it.")
     unreadable = next((each for each in answers if isinstance(each, _Unreadable)), None)
@@ -151,6 +147,40 @@ def measure_ceilings(
         raise _incomplete(answers, found, ended)
     keep_measurement(found)
     return found
+
+
+def _run(
+    interpreter: str,
+    request: dict[str, object],
+    kind: str,
+    lines: _Lines,
+    cancelled: Callable[[], bool] | None,
+) -> ToolEnd:
+    spec = JobSpec(
+        title="",
+        target="",
+        interpreter=interpreter,
+        working_folder="/",
+        device="cpu" if kind == "cpu" else "cuda",
+    )
+    return run_tool(
+        [interpreter, str(SCRIPT), json.dumps(request)],
+        # As NVML and nvidia-smi count, by which a device is chosen.
+        environment=job_environment(spec, os.environ) | {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"},
+        working_folder=os.sep,
+        timeout_s=_START_LIMIT_S + 2 * float(str(request["budget_s"])),
+        most_bytes=_MOST_BYTES,
+        cancelled=cancelled,
+        heard=lines.hear,
+    )
+
+
+def _crashed_at(answers: list[_Answer], ended: ToolEnd) -> str | None:
+    """Returns the data type at which the child crashed, None if it did not, or not at one."""
+    last = next((each for each in reversed(answers) if isinstance(each, _Begin)), None)
+    if ended.how != "itself" or ended.code is None or -ended.code not in _CRASHES or last is None:
+        return None
+    return last.what if last.what in _PARTS[1:] and last.number is not None else None
 
 
 class _Lines:

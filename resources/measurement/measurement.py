@@ -1,7 +1,8 @@
 """Measures what a device reaches: one matrix product per data type, and a copy of memory.
 
 Started by Ridgeline under the user's interpreter, alone in its folder, with one
-argument: a JSON object {device, budget_s}. It answers on stdout with one JSON
+argument: a JSON object {device, budget_s, skipped}, the last one from a data
+type to why it is not to be tried. It answers on stdout with one JSON
 object a line, each as soon as it is known. Products are warmed up, grow until
 one takes long enough for the clock, and are repeated; the best and the median
 of the repeats are told. What a device or a build of PyTorch does not have is
@@ -236,7 +237,8 @@ def main():
     answer("device", title=device.title, torch=str(torch.__version__), capability=list(device.capability))
     # Importing counts too, as long as half of the time is left to measure.
     end_s = max(start_s + request["budget_s"], time.monotonic() + request["budget_s"] / 2)
-    reasons = {part: missing(device, part) for part in TYPES}
+    skipped = request.get("skipped", {})
+    reasons = {part: skipped.get(part) or missing(device, part) for part in TYPES}
     for part in TYPES:
         if reasons[part]:
             answer("refused", type=part, why=reasons[part])

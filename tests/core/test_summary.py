@@ -160,7 +160,7 @@ def test_kernels_have_the_verdicts_of_the_window(
     tmp_path: Path, private_folders: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A product near the FP16 peak, an operator without shapes: as the Trace page judges them."""
-    shapes = {"Input Dims": [[4096, 4096]] * 2, "Input type": ["c10::BFloat16"] * 2}
+    shapes: dict[str, Any] = {"Input Dims": [[4096, 4096]] * 2, "Input type": ["c10::BFloat16"] * 2}
     events = [
         op("aten::mm", 92, 6, **shapes),
         call("cudaLaunchKernel", 94, 1, 1),

@@ -97,6 +97,26 @@ def test_a_device_that_is_absent_is_said_so() -> None:
         measure_ceilings(sys.executable, "cuda:63", budget_s=0.1)
 
 
+def test_a_data_type_at_which_pytorch_crashes_is_left_out_and_said_so(tmp_path: Path) -> None:
+    """The real script on this machine's CPU, with a PyTorch that aborts at BF16 and is killed at nothing."""
+    aborting = "import os, torch; real = torch.mm\n"
+    aborting += "def mm(first, *rest, **named):\n"
+    aborting += "    if first.dtype in (torch.bfloat16, torch.float64): os.abort()\n"
+    aborting += "    return real(first, *rest, **named)\n"
+    aborting += "torch.mm = mm\n"
+    (tmp_path / "start.py").write_text(
+        f"{aborting}import runpy, sys\nsys.argv = sys.argv[1:]\nsys.path.insert(0, '')\n"
+        "runpy.run_path(sys.argv[0], run_name='__main__')\n"
+    )
+    program = interpreter(tmp_path, f'exec "{sys.executable}" "{tmp_path}/start.py" "$@"')
+    found = measure_ceilings(program, "cpu", budget_s=1.0)
+    assert {("bf16", "PyTorch ended by SIGABRT there"), ("fp64", "PyTorch ended by SIGABRT there")} <= set(
+        found.refused
+    )
+    assert {rate.type for rate in found.rates} >= {"copy", "fp32"}
+    assert not {"bf16", "fp64"} & {rate.type for rate in found.rates}
+
+
 def test_a_measurement_can_be_cancelled(tmp_path: Path) -> None:
     with pytest.raises(DashboardError, match="cancelled"):
         measure_ceilings(interpreter(tmp_path, "sleep 60 & sleep 60"), "cpu", cancelled=lambda: True)
