@@ -229,3 +229,15 @@ def sum_ns(kernels: KernelList, rows: Sequence[int]) -> int | None:
     """Summed duration, None if none was measured."""
     known = durations(kernels, rows)
     return int(known.sum()) if len(known) else None
+
+
+def share_pct(kernels: KernelList, rows: Sequence[int], whole_ns: int | None) -> float | None:
+    """Part of a summed duration that launches take, None if it is not known."""
+    own_ns = sum_ns(kernels, rows)
+    return 100 * own_ns / whole_ns if own_ns is not None and whole_ns else None
+
+
+def longest(kernels: KernelList, entries: Sequence[KernelEntry]) -> int:
+    """Place of the entry that takes the most time, the first among equals; 0 if none was measured."""
+    sums_ns = [sum_ns(kernels, entry.rows) or 0 for entry in entries]
+    return sums_ns.index(max(sums_ns))

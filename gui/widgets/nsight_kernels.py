@@ -22,7 +22,7 @@ from PySide6.QtWidgets import QAbstractItemView, QListView, QStyle, QStyledItemD
 from core.roofline.verdict import VerdictKind
 from core.units import NOT_MEASURED, format_count, format_duration_ns, format_pct
 from gui.plain_text import tip_text
-from gui.reports.kernel_list import durations, mean
+from gui.reports.kernel_list import durations, longest, mean, share_pct, sum_ns
 from gui.widgets.category_swatch import SWATCH_PX, category_swatch
 
 if TYPE_CHECKING:
@@ -40,6 +40,8 @@ _INDENT_PX: Final = 14
 _LABEL_PX: Final = 46
 _VALUE_PX: Final = 46
 _SIDE_PX: Final = 86
+WHOLE_PCT: Final = 9.95
+"""From here on shares have no decimals."""
 _BAR_PX: Final = 6
 _CARET_PX: Final = 12
 _MARK_PX: Final = 2
@@ -56,10 +58,13 @@ class KernelModel(QAbstractListModel):
         self.entries: tuple[KernelEntry, ...] = ()
         self.open_groups: frozenset[int] = frozenset()
         self.verdicts: tuple[str, ...] = ()
+        self._whole_ns: int | None = None
 
     def show(self, kernels: KernelList, entries: Sequence[KernelEntry], open_groups: frozenset[int]) -> None:
         """Shows other entries."""
         self.beginResetModel()
+        if kernels is not self.kernels:
+            self._whole_ns = sum_ns(kernels, range(len(kernels)))
         self.kernels, self.entries, self.open_groups = kernels, tuple(entries), open_groups
         self.endResetModel()
 
@@ -102,6 +107,7 @@ class KernelModel(QAbstractListModel):
             f"SM {format_pct(mean(kernels.sm_pct, entry.rows))}",
             f"memory {format_pct(mean(kernels.memory_pct, entry.rows))}",
             self.time_words(entry),
+            f"{share} of the report's kernel time" if (share := self.share_words(entry)) else "",
             self.verdict(entry),
             f"grid {grid or NOT_MEASURED}, block {block or NOT_MEASURED}",
         ]
@@ -116,6 +122,15 @@ class KernelModel(QAbstractListModel):
         if not entry.is_group:
             return format_duration_ns(int(known[0]))
         return f"{format_count(len(entry.rows))} launches, {spread_words(known.tolist())}"
+
+    def share_words(self, entry: KernelEntry) -> str:
+        """Its part of the report's kernel time in few letters: "97 %", "2.7 %"; "" where it is not known."""
+        assert self.kernels is not None
+        pct = share_pct(self.kernels, entry.rows, self._whole_ns)
+        if pct is None:
+            return ""
+        least = 0.1
+        return f"<{format_pct(least)}" if 0 < pct < least else format_pct(pct, 0 if pct >= WHOLE_PCT else 1)
 
     def verdict(self, entry: KernelEntry) -> str:
         """The verdict's word, "" if there is none; of a group only if all have the same."""
@@ -224,7 +239,7 @@ class KernelDelegate(QStyledItemDelegate):
     def _paint_side(
         self, painter: QPainter, kernels: KernelList, entry: KernelEntry, right: int, top: int
     ) -> None:
-        """Duration over verdict; of a group the mean, and below all how it spreads."""
+        """Share and duration over verdict; of a group the mean, and below all how it spreads."""
         theme = self._theme
         known = durations(kernels, entry.rows)
         duration = format_duration_ns(float(known.mean())) if len(known) else NOT_MEASURED
@@ -233,6 +248,10 @@ class KernelDelegate(QStyledItemDelegate):
         painter.setPen(theme.color("text" if len(known) else "text2"))
         painter.drawText(side, _RIGHT, duration)
         painter.setPen(theme.color("text2"))
+        room = side.width() - self._small_metrics.horizontalAdvance(duration)
+        share = self._model.share_words(entry)
+        if self._small_metrics.horizontalAdvance(share) < room:
+            painter.drawText(side, _LEFT, share)
         painter.drawText(side.translated(0, 16), _RIGHT, self._model.verdict(entry))
         if entry.is_group and len(known):
             words = f"min / mean / max  {spread_words(known.tolist())}"
@@ -245,7 +264,8 @@ class KernelDelegate(QStyledItemDelegate):
         self._small: QFont = theme.font(theme.px_small)
         self._metrics, self._small_metrics = QFontMetrics(self._font), QFontMetrics(self._small)
         widest = max(self._small_metrics.horizontalAdvance(kind.word) for kind in VerdictKind)
-        self.side_px = max(_SIDE_PX, widest + 2)
+        times = self._small_metrics.horizontalAdvance(f"<{format_pct(0.1)}999.9 \N{MICRO SIGN}s")
+        self.side_px = max(_SIDE_PX, widest + 2, times + 2)
         self._view.viewport().update()
 
 
@@ -291,7 +311,7 @@ class KernelListView(QListView):
     def show_entries(
         self, kernels: KernelList, entries: Sequence[KernelEntry], open_groups: frozenset[int]
     ) -> None:
-        """Shows other entries; what was chosen stays so where it is still listed."""
+        """Shows other entries; what was chosen stays so where it is still listed, at first the longest is."""
         # A filter that hides all leaves nothing current: what was looked at before it comes back.
         before = self.current_entry or self._before
         self._before = before
@@ -300,7 +320,7 @@ class KernelListView(QListView):
         self.kernels.show(kernels, entries, open_groups)
         place = self.place_of(before.rows[0], is_member=before.is_member) if before is not None else -1
         if place < 0 and entries:
-            place = 0
+            place = longest(kernels, entries) if before is None else 0
         self.setCurrentIndex(self.kernels.index(place) if place >= 0 else QModelIndex())
         selection.blockSignals(False)
         if place >= 0:

@@ -142,3 +142,26 @@ def test_gains_of_a_repeated_kernel_are_of_the_launches_that_are_chosen(
     view.strip.group.setChecked(False)
     assert (gain(page), repeats.isHidden()) == ("10.0 %", False)
     assert page_of(1).nsight_inspector.repeats.isHidden()
+
+
+def test_a_report_opens_on_its_longest_kernel_and_shows_each_share(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path
+) -> None:
+    kernels = [("fill_kernel", 8_500, 10.0, 20.0), ("gemm_kernel", 400_000, 80.0, 20.0)]
+    path = write_kernel_csv(tmp_path / "two.csv", *kernels, ("copy_kernel", 20, 1.0, 1.0))
+    window.context.open_path(path)
+    qtbot.waitUntil(lambda: window.page.subtitle().startswith(path.name), timeout=60_000)
+    page: NsightPage = window.page  # type: ignore[assignment]
+    view = page.view
+    assert view is not None
+    qtbot.waitUntil(lambda: view.row is not None)
+    assert view.row == 1
+    assert view.strip.sort_key == "file"
+    model = view.list.kernels
+    shares = [model.share_words(entry).replace("\N{NO-BREAK SPACE}", " ") for entry in model.entries]
+    assert shares == ["2.1 %", "98 %", "<0.1 %"]
+    assert "of the report's kernel time" in model.facts(model.entries[1])[4]
+    # What was chosen by hand stays chosen in another order.
+    view.choose_row(2)
+    view.strip.sort.setCurrentIndex(1)
+    assert view.row == 2
