@@ -33,6 +33,24 @@ _LEFT = int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft)
 _RIGHT = int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight)
 
 
+def label_lines(label: str, metrics: QFontMetrics, room_px: int) -> tuple[str, ...]:
+    """A label in one line, or in two where one is too short; what is left over goes from its middle."""
+    words = label.split()
+    lines = [label]
+    if metrics.horizontalAdvance(label) > room_px:
+        # As many words as fit; of a single long word there is nothing to break.
+        heads = (count for count in range(len(words) - 1, 0, -1))
+        fits = (count for count in heads if metrics.horizontalAdvance(" ".join(words[:count])) <= room_px)
+        first = next(fits, 0)
+        lines = [" ".join(part) for part in (words[:first], words[first:]) if part]
+    return tuple(
+        line
+        if metrics.horizontalAdvance(line) <= room_px
+        else metrics.elidedText(line, Qt.TextElideMode.ElideMiddle, room_px)
+        for line in lines
+    )
+
+
 class TimelineChart(QWidget):
     """Draws the rows; each has its own scale from 0 to its largest value, at its end."""
 
@@ -85,7 +103,7 @@ class TimelineChart(QWidget):
         metrics = QFontMetrics(painter.font())
         painter.setPen(theme.color("text"))
         room = int(left) - _PAD_PX - 8
-        label = metrics.elidedText(row.label, Qt.TextElideMode.ElideRight, room)
+        label = "\n".join(label_lines(row.label, metrics, room))
         painter.drawText(_PAD_PX, top, room, ROW_PX, _LEFT, label)
         painter.setPen(theme.color("text2"))
         note = "" if row.series else row.note or "n/a"
@@ -155,12 +173,15 @@ class TimelineChart(QWidget):
         return super().event(event)
 
     def tip_at(self, x: float, y: float) -> str:
-        """The samples nearest to a place, "" where there are none."""
+        """The samples nearest to a place, or what a row is beside them; "" where there is neither."""
         left, right = self._area()
         place = int(y) // ROW_PX
-        if not left <= x <= right or not 0 <= place < len(self.part.rows):
+        if not 0 <= place < len(self.part.rows):
             return ""
         row = self.part.rows[place]
+        if not left <= x <= right:
+            largest = self._largest[place]
+            return f"{row.label}\nLargest: {largest}" if largest else row.label
         at_ns = self.part.first_ns + (x - left) / (right - left) * self._span_ns
         lines = [row.label]
         for series in row.series:

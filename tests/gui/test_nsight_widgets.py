@@ -284,7 +284,9 @@ def test_charts_tell_the_values_under_the_pointer(qtbot: QtBot, theme: ThemeCont
     ]
     assert timeline.tip_at(400, 10) == "SM\nSM: 80.0\N{NO-BREAK SPACE}% at 2.000 \N{MICRO SIGN}s"
     assert timeline.tip_at(400, ROW_PX + 10) == "DRAM"
-    assert timeline.tip_at(10, 10) == ""
+    assert timeline.tip_at(10, 10) == "SM\nLargest: 80.0\N{NO-BREAK SPACE}%"
+    assert timeline.tip_at(10, ROW_PX + 10) == "DRAM"
+    assert timeline.tip_at(10, 2 * ROW_PX + 10) == ""
 
 
 def test_a_roofline_holds_roofs_ridges_and_points_in_its_frame(qtbot: QtBot, theme: ThemeController) -> None:
