@@ -15,6 +15,12 @@ from core.units import MINUS, format_number
 _STEPS = (1.0, 2.0, 5.0, 10.0)
 _SECOND_STEPS = (60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0, 14400.0, 21600.0, 43200.0)
 _SECONDS_IN_PLAIN = 180.0
+_RAISED = str.maketrans(
+    "-0123456789",
+    "\N{SUPERSCRIPT MINUS}\N{SUPERSCRIPT ZERO}\N{SUPERSCRIPT ONE}\N{SUPERSCRIPT TWO}\N{SUPERSCRIPT THREE}"
+    "\N{SUPERSCRIPT FOUR}\N{SUPERSCRIPT FIVE}\N{SUPERSCRIPT SIX}\N{SUPERSCRIPT SEVEN}"
+    "\N{SUPERSCRIPT EIGHT}\N{SUPERSCRIPT NINE}",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +148,7 @@ def log_ticks(low_power: float, high_power: float, count: float) -> Ticks:
                 major.append((digit, power))
             elif span <= 6:
                 minor.append(Tick(position, ""))
-    # One way of writing an axis: 0.001 beside 1e-4 would look like two scales.
+    # One way of writing an axis: 0.001 beside a power of ten would look like two scales.
     words = _plain if all(_is_plain(*each) for each in major) else _power_of_ten
     ticks = (Tick(power + math.log10(digit), words(digit, power)) for digit, power in major)
     return Ticks(tuple(ticks), tuple(minor))
@@ -159,8 +165,9 @@ def _plain(digit: int, power: int) -> str:
 
 
 def _power_of_ten(digit: int, power: int) -> str:
-    """One digit and the power of ten, as it is typed: "1e-4", "1e0"."""
-    return f"{digit}e{power}"
+    """The power of ten with its exponent raised, and the digit before it unless that is 1."""
+    raised = str(power).translate(_RAISED)
+    return f"10{raised}" if digit == 1 else f"{digit}\N{MULTIPLICATION SIGN}10{raised}"
 
 
 def _log_ticks_inside_a_decade(low_power: float, high_power: float, count: float) -> Ticks:

@@ -100,16 +100,16 @@ def test_a_log_axis_has_labels_inside_one_decade_too() -> None:
     inside = log_ticks(np.log10(10.3), np.log10(10.6), 5)
     assert len(inside.major) >= 2
     assert "10.4" in labels_of(inside) or "10.40" in labels_of(inside)
-    assert labels_of(log_ticks(-5, 1, 3))[0] == "1e-4"
+    assert labels_of(log_ticks(-5, 1, 3))[0] == "10⁻⁴"
 
 
 def test_a_log_axis_is_written_in_one_way() -> None:
     assert labels_of(log_ticks(-3, 5, 9)) == [
         *("0.001", "0.01", "0.1", "1", "10", "100", "1,000", "10,000", "100,000"),
     ]
-    assert labels_of(log_ticks(-4, 1, 9)) == ["1e-4", "1e-3", "1e-2", "1e-1", "1e0", "1e1"]
-    assert labels_of(log_ticks(4, 6, 9))[-1] == "1e6"
-    assert labels_of(log_ticks(4.5, 5.6, 9)) == ["5e4", "1e5", "2e5"]
+    assert labels_of(log_ticks(-4, 1, 9)) == ["10⁻⁴", "10⁻³", "10⁻²", "10⁻¹", "10⁰", "10¹"]
+    assert labels_of(log_ticks(4, 6, 9))[-1] == "10⁶"
+    assert labels_of(log_ticks(4.5, 5.6, 9)) == ["5×10⁴", "10⁵", "2×10⁵"]
 
 
 def test_a_fitted_range_holds_everything_and_is_calm() -> None:
