@@ -160,23 +160,30 @@ def roof_labels(
         lines: What is drawn.
         geometry: Where.
         metrics: Of the font.
-        taken: Boxes that nothing may cover; those of the labels are added.
+        taken: Boxes that nothing may cover; those of the labels and of the ceilings are added.
         marks: What they should not cover.
     """
     room = geometry.plot.adjusted(EDGE_PX, 1, -EDGE_PX, -1)
-    flat = [Box(line.start, line.end.x() - line.start.x(), 1.0) for line in lines if not line.rises]
+    across = [_box_along(line) for line in lines]
     placed = []
     for line in sorted(lines, key=lambda line: (not line.chosen, line.end.y())):
         width, height = metrics.horizontalAdvance(line.label), metrics.height()
         candidates = (
             _along_slope(line, width, height, geometry) if line.rises else _on_flat(line, width, height)
         )
-        avoided = [*taken, *flat] if line.rises else taken
-        box = first_free(candidates, avoided, room, marks, over_marks=True)
+        box = first_free(candidates, [*taken, *across], room, marks, over_marks=True)
         if box is not None:
             taken.append(box)
             placed.append(Label(line.label, box, strong=line.chosen))
+    # Nor may names of points, which are placed after this, be crossed by a line.
+    taken += across
     return placed
+
+
+def _box_along(line: RoofLine) -> Box:
+    """The ink of a ceiling, as a rectangle that no words may cover."""
+    dx, dy = line.end.x() - line.start.x(), line.end.y() - line.start.y()
+    return Box(line.start, math.hypot(dx, dy), 1.0, math.degrees(math.atan2(dy, dx)))
 
 
 def _on_flat(line: RoofLine, width: float, height: float) -> Iterator[Box]:
