@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import Signal
@@ -15,6 +16,7 @@ from gui.widgets.result_table import ResultTableWidget
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from core.tables.result import ResultTable
     from gui.reports.document import TableAnswer
     from gui.settings import Settings
     from gui.tasks import Tasks
@@ -22,6 +24,17 @@ if TYPE_CHECKING:
     from gui.widgets.result_table import RowChosen
 
 TABS_PX: Final = 32
+FIRST: Final = (NUMBER, "name", "duration_ns", "sm_pct", "memory_pct", "verdict")
+"""Columns that stand first, as they are to be seen without scrolling."""
+
+
+def in_reading_order(table: ResultTable) -> ResultTable:
+    """The same table with what tells most of a kernel first, if it is a table of launches."""
+    columns = {column.key: column for column in table.columns}
+    if not columns.keys() >= {"duration_ns", "verdict"}:
+        return table
+    first = [columns.pop(key) for key in FIRST if key in columns]
+    return replace(table, columns=(*first, *columns.values()))
 
 
 class ReportTables(QWidget):
@@ -82,7 +95,7 @@ class ReportTables(QWidget):
     def show_answer(self, answer: TableAnswer) -> None:
         """Shows a table that was asked for."""
         if answer.ask.table == self.shown:
-            self.table.show_table(answer.table)
+            self.table.show_table(in_reading_order(answer.table))
 
     def filter(self, text: str) -> None:
         """Shows only rows that hold each of these words."""

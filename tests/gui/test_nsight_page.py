@@ -292,6 +292,11 @@ def test_all_kernels_stand_in_a_table_that_leads_back(
         100_000,
         500_000,
     ]
+    # What tells most of a kernel is seen without scrolling.
+    shown = list(table.columns.visible_keys())
+    most = ["number", "name", "duration_ns", "sm_pct", "memory_pct", "verdict"]
+    assert [key for key in most if key in shown] == shown[: len(set(most) & set(shown))]
+    assert {"name", "duration_ns", "verdict"} <= set(shown)
     view.bar.field.setText("norm")
     assert len(table.model.rows) == 1
     table.select_rows([1])
