@@ -3,7 +3,7 @@ SHELL := bash
 PY := .venv/bin/python
 BIN := .venv/bin
 OLD_PYTHON_FILES := resources/rank_agent/rank_agent.py resources/preflight/preflight.py \
-  resources/measurement/measurement.py resources/edge/metal_facts.py
+  resources/measurement/measurement.py resources/edge/metal_facts.py resources/edge/torch_worker.py
 
 .PHONY: help run demo test bench fuzz check lint format types imports dead-code old-python wheel clean distclean
 .PHONY: setup setup-test
