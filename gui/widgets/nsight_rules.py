@@ -84,7 +84,10 @@ class RuleRow(QWidget):
                 grid.addWidget(focus, 2 + len(messages), 1, 1, 2)
             for place, table in enumerate(rule.tables):
                 grid.addWidget(part_widget(table, tools), 3 + len(messages) + place, 1, 1, 2)
-        gain = "" if rule.speedup_pct is None else f", estimated speedup {format_pct(rule.speedup_pct)}"
+        local = "local " if rule.speedup_scope == "local" else ""
+        gain = (
+            "" if rule.speedup_pct is None else f", estimated {local}speedup {format_pct(rule.speedup_pct)}"
+        )
         self.setAccessibleName(f"{word}: {rule.title}{gain}")
         tools.theme.changed.connect(self._draw)
         self._draw(tools.theme.theme)

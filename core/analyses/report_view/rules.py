@@ -1,4 +1,4 @@
-"""What the rules of a report say of a launch, ready to be shown: the largest estimated speedup first."""
+"""What the rules of a report say of a launch, ready to be shown: the largest gain of a launch first."""
 
 from __future__ import annotations
 
@@ -21,7 +21,11 @@ _GRAVEST: Final[tuple[Severity, ...]] = ("error", "warning", "optimization", "in
 
 
 def rule_views(report: Report, launch_row: int, read_instances: InstanceReader) -> tuple[RuleView, ...]:
-    """Returns the rules that said something; those without an estimate follow by severity, as in the file.
+    """Returns the rules that said something, the largest estimated speedup first.
+
+    An estimate that is local, of what its rule looks at alone, is no gain of the
+    launch: those come after the ones that are. Rules without an estimate follow
+    by severity, as in the file.
 
     Args:
         report: The report.
@@ -37,9 +41,10 @@ def rule_views(report: Report, launch_row: int, read_instances: InstanceReader) 
     return tuple(sorted(views, key=_order))
 
 
-def _order(view: RuleView) -> tuple[bool, float, int]:
+def _order(view: RuleView) -> tuple[bool, bool, float, int]:
     speedup = view.speedup_pct
-    return speedup is None, 0.0 if speedup is None else -speedup, _GRAVEST.index(view.severity)
+    is_local = speedup is not None and view.speedup_scope == "local"
+    return speedup is None, is_local, 0.0 if speedup is None else -speedup, _GRAVEST.index(view.severity)
 
 
 def _view(rule: Rule, titles: dict[str, str], launch: LaunchMetrics) -> RuleView:

@@ -17,6 +17,7 @@ from core.readers.ncu_report.reader import read_report
 from core.tables.ncu import Report, SessionFacts
 from core.tables.ncu_rules import RuleMessage, TextLink
 from tests.helpers import ncu_reports as made
+from tests.helpers.made_launches import spoken_rule
 from tests.helpers.ncu_reports import Launch, Value, launch_report, message, section_of
 
 SM = "sm__throughput.avg.pct_of_peak_sustained_elapsed"
@@ -99,6 +100,18 @@ def test_rules_come_by_speedup_then_by_severity(tmp_path: Path) -> None:
         ("Note", "note", None),
     ]
     assert {view.section_title for view in views} == {"Made section"}
+
+
+def test_estimates_of_the_launch_come_before_local_ones(tmp_path: Path) -> None:
+    rules = [
+        spoken_rule("Local", "Said.", (1, 84.0)),
+        spoken_rule("Silent on gains", "Said."),
+        spoken_rule("Whole", "Said.", (2, 5.0)),
+        spoken_rule("More", "Said.", (2, 33.0)),
+    ]
+    report = read(tmp_path, Launch(rules=rules, sections=[section_of()]))
+    views = rule_views(report, 0, LaunchInstances(report, 0))
+    assert [view.identifier for view in views] == ["More", "Whole", "Local", "Silent on gains"]
 
 
 def test_a_rule_keeps_its_links_scope_and_metrics(tmp_path: Path) -> None:
