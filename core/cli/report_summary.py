@@ -193,6 +193,7 @@ def _result(index: ReportIndex, row: int, shown: _Shown) -> dict[str, Any]:
         "metrics": shown.metrics[row],
         "sections": len(report.launch_sections[row]),
         "rules": len(report.rules[row]),
+        "rules_said_something": sum(rule.has_said for rule in report.rules[row]),
         "verdict": None if verdict is VerdictKind.UNKNOWN else verdict,
         "rooflines": {"fp32": _fp32(index, row, shown.fp32), **_most_work(index, row, shown.fp32)},
     }

@@ -9,6 +9,7 @@ import numpy as np
 from core.analyses.answer_columns import number_column, own_text_column
 from core.report_tables.index import ReportIndex
 from core.tables.result import Column, ResultTable
+from core.units import format_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,9 +33,8 @@ def list_rules(index: ReportIndex, launches: Int32 | None = None) -> ResultTable
     """
     rows = index.rows(launches)
     found = [row for launch in rows.tolist() for row in _said(index, launch)]
-    silent = sum(len(index.report.rules[launch]) for launch in rows.tolist()) - len(
-        {(each.launch, id(each.rule)) for each in found}
-    )
+    spoke = len({(each.launch, id(each.rule)) for each in found})
+    silent = sum(len(index.report.rules[launch]) for launch in rows.tolist()) - spoke
     return ResultTable(
         name="rules",
         title="Rules",
@@ -43,7 +43,7 @@ def list_rules(index: ReportIndex, launches: Int32 | None = None) -> ResultTable
             *_rule_columns(index, found),
             *_message_columns(found),
         ),
-        notes=(_silent_note(silent),) if silent else (),
+        notes=tuple(note for note in (_spoke_note(spoke, len(found)), _silent_note(silent)) if note),
         empty=_why_empty(index, rows),
     )
 
@@ -109,8 +109,14 @@ def _links(message: RuleMessage | None) -> str:
     return " ".join(dict.fromkeys(link.target for link in links if link.kind == "url"))
 
 
+def _spoke_note(rules: int, rows: int) -> str:
+    """Says that there are more rows than rules, "" where there are not."""
+    said = f"{format_count(rules)} rule{'' if rules == 1 else 's'} said something"
+    return f"{said}; a row a message, {format_count(rows)} in all." if rows > rules else ""
+
+
 def _silent_note(count: int) -> str:
-    return f"{count} rule{'' if count == 1 else 's'} had nothing to say."
+    return f"{format_count(count)} rule{'' if count == 1 else 's'} had nothing to say." if count else ""
 
 
 def _why_empty(index: ReportIndex, rows: Int32) -> str:

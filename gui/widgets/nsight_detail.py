@@ -169,6 +169,7 @@ class LaunchDetail(QWidget):
                 self.tabs.setTabText(place, text)
             else:
                 self.tabs.addTab(text)
+            self.tabs.setTabToolTip(place, "Rules that said something" if count else "")
         self._specs = specs
         place = next((place for place, spec in enumerate(specs) if spec.key == self._wanted), 0)
         self.tabs.setCurrentIndex(place)

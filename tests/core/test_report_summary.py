@@ -42,6 +42,7 @@ def test_the_object_holds_a_result_for_each_launch(path: Path, capsys: pytest.Ca
         "metrics": 10,
         "sections": 1,
         "rules": 2,
+        "rules_said_something": 1,
         "verdict": "latency-bound",
         "rooflines": {"fp32": nothing},
     }

@@ -258,7 +258,10 @@ def test_rules_are_listed_without_markup_and_silent_ones_counted(tmp_path: Path)
         (2, "Two", "warning", "Two remarks", "Two.", None),
     ]
     assert rows(found, "speedup_pct", "speedup_scope") == [(12.5, "global"), (None, None), (None, None)]
-    assert found.notes == ("1 rule had nothing to say.",)
+    assert found.notes == (
+        "2 rules said something; a row a message, 3 in all.",
+        "1 rule had nothing to say.",
+    )
 
 
 def test_metrics_are_exact_and_have_their_units(tmp_path: Path) -> None:
