@@ -69,6 +69,28 @@ def prepared(folder: Path, source: ModelSource = "script") -> PreparedModel:
     return model
 
 
+def prepared_graph(folder: Path) -> PreparedModel:
+    """Writes the folder with its graph in ONNX: the product, and one node more."""
+    from onnx import TensorProto, helper, numpy_helper, save
+
+    model = prepared(folder, "onnx")
+    cases = []
+    for case in model.cases:
+        graph = helper.make_graph(
+            [helper.make_node("MatMul", ["x", "rows"], ["z"]), helper.make_node("Neg", ["z"], ["y"])],
+            "scaled",
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, (None, 2))],
+            [helper.make_tensor_value_info("y", TensorProto.FLOAT, (None, 3))],
+            [numpy_helper.from_array(-ROWS, "rows")],
+        )
+        opset = [helper.make_opsetid("", 20)]
+        save(helper.make_model(graph, opset_imports=opset, ir_version=10), folder / f"{case.name}.onnx")
+        cases.append(msgspec.structs.replace(case, onnx=f"{case.name}.onnx"))
+    model = msgspec.structs.replace(model, cases=tuple(cases))
+    (folder / "model.json").write_bytes(msgspec.json.encode(model))
+    return model
+
+
 def job_of(model_folder: Path, work_folder: Path, backend: str, precision: Precision = "fp32") -> Path:
     """Writes a job of two cases that is done soon."""
     job = WorkerJob(
