@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 LINES, INSTRUCTIONS = range(2)
 _ADDRESS: Final = "device_address"
+_TEXT: Final = "text"
+_SASS: Final = "sass"
 
 
 class SourceTab(QWidget):
@@ -63,6 +65,7 @@ class SourceTab(QWidget):
         row.addStretch(1)
         self.lines = ResultTableWidget(theme, tasks, settings)
         self.instructions = ResultTableWidget(theme, tasks, settings)
+        self.lines.columns.spare, self.instructions.columns.spare = _TEXT, _SASS
         self._tables = QStackedWidget()
         for table in (self.lines, self.instructions):
             table.failed.connect(export.failed)

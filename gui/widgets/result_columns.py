@@ -102,6 +102,8 @@ class ResultColumns(QObject):
         self._model = model
         self._delegate = delegate
         self._settings = settings
+        self.spare = ""
+        """Key of the column that takes the room that the others leave; the name's where there is none."""
         self._choice = ColumnChoice()
         self._name = ""
         self._laid_out: tuple[str, ...] = ()
@@ -152,6 +154,8 @@ class ResultColumns(QObject):
         self._empty = self._empty & empty if same else empty
         self._name = table.name
         self._choice = choice_of(self._settings.page_value(SETTINGS_PAGE, table.name))
+        # Before anything is measured: a swatch stands before names.
+        self._tell_delegate()
         with self._silently():
             self._order_sections(table)
             widths = dict(self._choice.widths)
@@ -223,8 +227,8 @@ class ResultColumns(QObject):
         menu.addAction("Reset columns", self.reset)
 
     def fit_name(self) -> None:
-        """Gives the name column what the others leave, if it holds names; a number needs no room."""
-        name = self._model.name_column
+        """Gives one column what the others leave, if it holds texts; a number needs no room."""
+        name = self._spare_column()
         header = self._view.horizontalHeader()
         if name < 0 or header.count() <= name:
             return
@@ -240,9 +244,17 @@ class ResultColumns(QObject):
         with self._silently():
             header.resizeSection(name, max(self._view.viewport().width() - others, own, self._name_least_px))
 
+    def _spare_column(self) -> int:
+        """The column that takes the spare width."""
+        table = self._model.table
+        keys = [] if table is None else [column.key for column in table.columns]
+        if table is not None and self.spare in keys and self.is_shown(table.column(self.spare)):
+            return keys.index(self.spare)
+        return self._model.name_column
+
     def _least_px(self, table: ResultTable) -> int:
-        """How narrow the names may become: all are whole, or there is room to tell them apart."""
-        name = self._model.name_column
+        """How narrow the texts may become: all are whole, or there is room to tell them apart."""
+        name = self._spare_column()
         if name < 0 or any(column.key == _DEPTH for column in table.columns):
             return NAME_LEAST_PX
         return min(NAME_LEAST_PX, max(_LEAST_PX, self._whole_px(name)))

@@ -83,7 +83,8 @@ class EvidenceLines(QWidget):
         self._lines: list[tuple[ElidedLabel, ElidedLabel, ElidedLabel]] = []
         self._is_whole = False
         self.more = QPushButton()
-        set_kind(self.more, kind="flat", size="small")
+        # With a border: a flat one's words would begin beside the edge of all that stands above.
+        set_kind(self.more, size="small")
         self.more.clicked.connect(lambda _=False: self._toggle())
         self._column = QVBoxLayout()
         self._column.setContentsMargins(0, 0, 0, 0)

@@ -123,6 +123,13 @@ def test_instructions_come_with_their_texts_and_the_tool_runs_once(
     assert texts(tab.instructions.model.table) == TEXTS
     assert tab.instructions.isVisible()
     assert tab.instructions.notes.isHidden()
+    # The spare width is the text's: an address has no use for it.
+    header, keys = tab.instructions.view.horizontalHeader(), tab.instructions.columns.visible_keys()
+    table = tab.instructions.model.table
+    assert table is not None
+    places = {column.key: place for place, column in enumerate(table.columns)}
+    assert keys[:2] == ("address", "sass")
+    assert header.sectionSize(places["sass"]) > 2 * header.sectionSize(places["address"])
     view.choose_row(1)
     qtbot.waitUntil(lambda: tab._shown is not None and tab._shown.row == 1, timeout=LIMIT_MS)
     assert texts(tab.instructions.model.table) == TEXTS

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _BASIC: Final = frozenset({"SpeedOfLight", "LaunchStats", "Occupancy", "WorkloadDistribution"})
 _IN_ROOFLINE_TOO: Final = frozenset({"SpeedOfLight", "WorkloadDistribution"})
+_ALONE: Final = "Occupancy"
+"""In no set but the basic one and those that hold much more: it is named itself."""
 _OF_BASIC: Final = "--set basic"
 _OF_ROOFLINE: Final = "--set roofline"
 _FULL: Final = (
@@ -39,11 +41,13 @@ def how_to_collect(identifier: str, sets: Iterable[str] = (), *, with_roofline: 
     Args:
         identifier: Of the section.
         sets: Names of the sets that it belongs to, where they are known.
-        with_roofline: Whether what the verdict needs is missing too: then it is the smallest set that
-            holds both, and is the one that the verdict asks for, where that is enough.
+        with_roofline: Whether what the verdict needs is missing too: then it is one command for both, with
+            the set that the verdict asks for.
     """
     option = _option(identifier, tuple(sets))
-    if with_roofline and option == _OF_BASIC:
+    if with_roofline and identifier == _ALONE:
+        option = f"{_OF_ROOFLINE} {option}"
+    elif with_roofline and option == _OF_BASIC:
         option = _OF_ROOFLINE if identifier in _IN_ROOFLINE_TOO else "--set full"
     return f"Not collected: run `ncu {option}`."
 
@@ -56,6 +60,8 @@ def lacks_throughput(launch: LaunchMetrics) -> bool:
 def _option(identifier: str, sets: tuple[str, ...]) -> str:
     if _ROOFLINE in identifier:
         return _OF_ROOFLINE
+    if identifier == _ALONE:
+        return f"--section {identifier}"
     if identifier in _BASIC:
         return _OF_BASIC
     if "full" in sets or (not sets and identifier.startswith(_FULL)):

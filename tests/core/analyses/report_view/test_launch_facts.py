@@ -211,10 +211,10 @@ def test_curves_are_not_guessed_where_a_fact_is_missing(tmp_path: Path, missing:
         tmp_path, Launch(values={name: each for name, each in LIMITS.items() if name != missing})
     )
     assert (found.curves, found.origin) == ((), None)
-    assert found.note == "Not collected: run `ncu --set full`."
+    assert found.note == "Not collected: run `ncu --set roofline --section Occupancy`."
     known = read(tmp_path, Launch(values={SM: 25.5, MEMORY: 67.0}))
     found = occupancy_view(known, 0, LaunchInstances(known, 0))
-    assert found.note == "Not collected: run `ncu --set basic`."
+    assert found.note == "Not collected: run `ncu --section Occupancy`."
 
 
 def test_curves_are_not_computed_for_devices_that_share_out_registers_otherwise(tmp_path: Path) -> None:

@@ -445,7 +445,7 @@ def test_the_header_flows_into_columns_and_leaves_out_what_the_device_lacks(tmp_
     [
         ("SpeedOfLight", ["full"], "--set basic"),
         ("WorkloadDistribution", ["full"], "--set basic"),
-        ("Occupancy", ["full"], "--set basic"),
+        ("Occupancy", ["full"], "--section Occupancy"),
         ("SpeedOfLight_RooflineChart", ["full"], "--set roofline"),
         ("MemoryWorkloadAnalysis", ["detailed", "full"], "--set full"),
         ("MemoryWorkloadAnalysis_Tables", [], "--set full"),
@@ -460,11 +460,11 @@ def test_an_empty_section_says_how_to_collect_it(
     section = section_of(item(1, {5: [place("a__x.sum")]}), f1=identifier, f8=of_sets)
     (found,) = views(tmp_path, Launch(sections=[section], values={name: 50.0 for name in made.NAMES[2:4]}))
     assert found.missing == f"Not collected: run `ncu {option}`."
-    # Without these values the verdict asks for rooflines: one set is to hold both.
+    # Without these values the verdict asks for rooflines: one command is to collect both.
     with_roofline = {
         "SpeedOfLight": "--set roofline",
         "WorkloadDistribution": "--set roofline",
-        "Occupancy": "--set full",
+        "Occupancy": "--set roofline --section Occupancy",
     }
     (found,) = views(tmp_path, Launch(sections=[section]))
     assert found.missing == f"Not collected: run `ncu {with_roofline.get(identifier, option)}`."
