@@ -194,6 +194,8 @@ def format_flop_per_s(value_flop_per_s: float | None) -> str:
 def _with_prefix(value: float | None, unit: str) -> str:
     if value is None or math.isnan(value):
         return NOT_MEASURED
+    if value == 0:
+        return f"0 {unit}"
     for prefix, scale in DECIMAL_PREFIXES:
         if abs(float(f"{value / scale:.4g}")) < 1_000 or prefix == "P":
             return f"{_four_digits(value / scale)} {prefix}{unit}"

@@ -94,8 +94,9 @@ def point_columns(points: PointTable, ceilings: Sequence[Ceilings]) -> tuple[Col
 
 
 def intensity_of(flop: Float64, moved_bytes: Float64) -> Float64:
-    """Returns FLOP a byte, NaN where there is none of either. Columns are (n,)."""
-    return quotient(np.where(flop > 0, flop, np.nan), np.where(moved_bytes > 0, moved_bytes, np.nan))
+    """Returns FLOP a byte, NaN where either was not counted or nothing moved. Columns are (n,)."""
+    moved = np.where(moved_bytes > 0, moved_bytes, np.nan)
+    return quotient(np.where(flop >= 0, flop, np.nan), moved, zero_is_work=True)
 
 
 def intensity_to(points: PointTable, levels: Sequence[Level]) -> Float64:

@@ -54,7 +54,8 @@ def standing_evidence(standing: Standing, near_pct: float) -> tuple[Evidence, ..
     found = []
     if standing.intensity is not None:
         ridge = standing.ridge
-        against = "" if ridge is None else f"ridge point at {format_number(ridge, 4)} FLOP/B"
+        whose = f", {standing.ceiling_origin}" if standing.ceiling_origin else ""
+        against = "" if ridge is None else f"ridge point at {format_number(ridge, 4)} FLOP/B{whose}"
         at_most = " at most" if standing.origin is PointOrigin.MODELLED else ""
         label = f"Arithmetic intensity{at_most}"
         found.append(Evidence(label=label, value=standing.intensity, unit="flop_per_byte", against=against))

@@ -29,6 +29,7 @@ class Standing:
         ridge: Intensity below which the memory is the limit.
         ceiling_flop_per_s, ceiling_bytes_per_s: The two lines of its roof.
         ceiling_source: Where those come from.
+        ceiling_origin: Whose they are, in a word or two: "data sheet", "profiled clock".
     """
 
     work_type: WorkType
@@ -40,6 +41,7 @@ class Standing:
     ceiling_flop_per_s: float | None
     ceiling_bytes_per_s: float | None
     ceiling_source: str
+    ceiling_origin: str = ""
 
     @property
     def compute_pct(self) -> float | None:
@@ -76,6 +78,7 @@ def standing_of(points: PointTable, row: int, ceilings: Ceilings) -> Standing:
         ceiling_flop_per_s=None if work is None else work.flop_per_s,
         ceiling_bytes_per_s=None if traffic is None else traffic.bytes_per_s,
         ceiling_source="" if traffic is None else traffic.source,
+        ceiling_origin=", ".join(dict.fromkeys(each.origin.value for each in (work, traffic) if each)),
     )
 
 

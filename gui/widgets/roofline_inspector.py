@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor, QGuiApplication, QPainter
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from core.analyses.categories import Category
-from core.roofline.ceilings import ROOF_ORIGINS, CeilingOrigin
+from core.roofline.ceilings import ROOF_ORIGINS, CeilingOrigin, roof_lines
 from core.roofline.points import LEVEL_TITLES, PointOrigin, WorkType
 from core.units import (
     DECIMAL_PREFIXES,
@@ -100,7 +100,7 @@ class RooflineInspector(QWidget):
         shown = ["nothing"]
         if board is not None:
             self._show_ceilings(board)
-            shown.append("ceilings")
+            shown += ["ceilings"] if self.ceilings.pairs else []
         self._show(*shown)
 
     def show_kernel(self, board: Board, row: int, above: str, page: str) -> None:
@@ -122,7 +122,7 @@ class RooflineInspector(QWidget):
         self.facts.set_pairs(place_pairs(board, row))
         self.open.setText("Show in trace" if page == "trace" else "Open in Nsight")
         self._show_ceilings(board)
-        shown = ["name", "place", "open", "ceilings"]
+        shown = ["name", "place", "open", *(["ceilings"] if self.ceilings.pairs else [])]
         verdict = board.verdicts[row] if board.verdicts else None
         if verdict is not None:
             self.verdict.show_verdict(verdict)
@@ -168,7 +168,9 @@ class RooflineInspector(QWidget):
         self.ceilings.set_pairs(pairs)
         several = [*(each.source for each in ceilings.work), *(each.source for each in ceilings.traffic)]
         sources = [source for source in dict.fromkeys(several) if source]
-        words = [*(f"{visible_text(source)}." for source in sources), visible_text(ceilings.note)]
+        # Without any, the strip that asks for figures says why.
+        note = visible_text(ceilings.note) if sources else ""
+        words = [*(f"{visible_text(source)}." for source in sources), note]
         self._sources.set_plain("\n".join(word for word in words if word))
 
     def _show(self, *names: str) -> None:
@@ -221,10 +223,10 @@ def place_pairs(board: Board, row: int) -> list[tuple[str, str, str]]:
     """Where a kernel stands: label, value, and what it means."""
     points, places = board.points, board.places
     modelled = points.origin[row] == PointOrigin.MODELLED
-    bound = "\N{LESS-THAN OR EQUAL TO} " if modelled else ""
+    bound = "\N{LESS-THAN OR EQUAL TO} " if modelled and points.flop[row] > 0 else ""
     level = LEVEL_TITLES[board.ask.level]
     intensity, rate = float(places.intensity[row]), float(places.flop_per_s[row])
-    shown = f"{bound}{format_number(intensity, 4)} FLOP/B" if intensity > 0 else "n/a"
+    shown = f"{bound}{format_number(intensity, 4)} FLOP/B" if intensity >= 0 else "n/a"
     why = "Bytes are the least that must move, so this is the most it can be." if modelled else ""
     share = float(places.of_roof_pct[row])
     reason = visible_text(str(board.table.column("reason").value(row) or ""))
@@ -233,10 +235,16 @@ def place_pairs(board: Board, row: int) -> list[tuple[str, str, str]]:
         (f"Intensity, {level}", shown, why),
         ("Rate", format_flop_per_s(rate), ""),
         (f"{level} rate", format_bytes_per_s(float(places.bytes_per_s[row])), ""),
-        ("Of its roof", format_pct(share) if share > 0 else "n/a", ""),
+        (f"Of its roof{_whose(board, row)}", format_pct(share) if share > 0 else "n/a", ""),
         ("Time", format_duration_ns(int(points.sum_ns[row])) if points.sum_ns[row] >= 0 else "n/a", ""),
         *([("Not plotted", reason, reason)] if reason else []),
     ]
+
+
+def _whose(board: Board, row: int) -> str:
+    """Say of which ceilings the roof of a point is, "" without one."""
+    lines = roof_lines(board.ceilings, WorkType(int(board.points.work_type[row])), board.ask.level)
+    return "".join(f", {each}" for each in dict.fromkeys(line.origin.value for line in lines or ()))
 
 
 def ceiling_pairs(ceilings: Ceilings, *, sparse: bool) -> list[tuple[str, str, str]]:

@@ -136,7 +136,13 @@ def test_point_row_and_inspector_select_together(
     # SM and memory are at 50 % each in these tables.
     assert inspector.verdict.pill.text == "Latency-bound"
     assert dict((pair[0], pair[1]) for pair in inspector.facts.pairs)["Intensity, DRAM"] == "1,024 FLOP/B"
+    assert "Of its roof, data sheet" in [pair[0] for pair in inspector.facts.pairs]
     assert inspector.bar.accessibleName() == "69.5\u00a0% of its roof"
+    # Operations were counted, and there were none: that is 0, here as in the table.
+    assert page.board is not None
+    page.table.select_rows([shown_table(page.board, "name").index(COPY.name)])
+    facts = dict((pair[0], pair[1]) for pair in inspector.facts.pairs)
+    assert (facts["Intensity, DRAM"], facts["Rate"]) == ("0 FLOP/B", "0 FLOP/s")
     page.table.select_rows([1])
     assert page.view.selected == 1
     assert inspector.name.text == NORM.name

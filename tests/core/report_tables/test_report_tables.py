@@ -174,7 +174,7 @@ def test_a_range_stands_with_all_its_types(shared_cases: Path) -> None:
             "R02_no_tensor_metric.csv",
             (None, None, None, "tensor FLOP unknown: the tensor pipe ran 4,194,304 instructions"),
         ),
-        ("R08_integer.csv", (None, 0.0, None, "no floating-point work, DRAM 2.684 TB/s")),
+        ("R08_integer.csv", (None, 0.0, 0.0, "no floating-point work, DRAM 2.684 TB/s")),
         ("R10_zero_time.csv", ("FP32", None, 0.375, "duration 0")),
     ],
 )

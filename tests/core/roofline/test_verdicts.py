@@ -217,7 +217,7 @@ def test_near_the_roof_the_roofline_alone_tells(
     found = {each.label: each for each in verdict.evidence}
     intensity = found["Arithmetic intensity"]
     assert intensity.value == pytest.approx(2 * fma_per_cycle * 1e9 / bytes_per_s)
-    assert intensity.against == "ridge point at 16.38 FLOP/B"
+    assert intensity.against == "ridge point at 16.38 FLOP/B, profiled clock"
     assert found["DRAM bytes/s of the peak"].value == pytest.approx(100 * bytes_per_s / 2e12)
 
 
