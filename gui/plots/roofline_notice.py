@@ -7,15 +7,21 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from PySide6.QtCore import QRectF
 
     from core.tables.columns import Bool, Int64
     from gui.plots.roofline_content import RooflineContent
+    from gui.plots.roofline_roofs import RoofLine
     from gui.plots.roofline_stamps import Placed
 
 OUT_OF_VIEW: Final = "No kernel in view: Home shows all"
 ALL_FILTERED: Final = "The filter hides all kernels: clear it to see them"
 ALL_SWITCHED_OFF: Final = "The legend hides all kernels: a click on an entry shows them"
+_STEPS: Final = 25
+"""So many places along each side are tried for a notice."""
+
 BOTH_HIDE: Final = "Filter and legend hide all kernels"
 
 
@@ -45,6 +51,44 @@ def notice_of(
     if passed is not None and not (passed & lit).any():
         return BOTH_HIDE
     return "" if len(touching(placed, plot)) else OUT_OF_VIEW
+
+
+def beside_lines(middle: QRectF, plot: QRectF, lines: Sequence[RoofLine], legend: QRectF) -> QRectF:
+    """Returns the place for a notice that is nearest to the middle and over no ceiling.
+
+    Args:
+        middle: Where it would stand; it stays there if no place is free.
+        plot: What it may not leave.
+        lines: Ceilings that are seen.
+        legend: Keeps its room; empty without one.
+    """
+    steps = np.linspace(0, 1, _STEPS)
+    lefts = plot.left() + 1 + steps * (plot.width() - middle.width() - 2)
+    tops = plot.top() + 1 + steps * (plot.height() - middle.height() - 2)
+    found = [middle, *(middle.translated(x - middle.left(), y - middle.top()) for x in lefts for y in tops)]
+    at = middle.topLeft()
+    found.sort(key=lambda each: (each.topLeft() - at).manhattanLength())
+    return next(
+        (
+            each
+            for each in found
+            if plot.contains(each)
+            and not each.intersects(legend)
+            and not any(_crosses(line, each) for line in lines)
+        ),
+        middle,
+    )
+
+
+def _crosses(line: RoofLine, box: QRectF) -> bool:
+    """Return whether any of a line, which never falls to the right, lies in a box."""
+    left, right = max(line.start.x(), box.left()), min(line.end.x(), box.right())
+    if left > right:
+        return False
+    width = line.end.x() - line.start.x()
+    slope = (line.end.y() - line.start.y()) / width if width > 0 else 0.0
+    at_left, at_right = (line.start.y() + (x - line.start.x()) * slope for x in (left, right))
+    return at_right <= box.bottom() and at_left >= box.top()
 
 
 def touching(placed: Placed, plot: QRectF) -> Int64:

@@ -12,10 +12,13 @@ from PySide6.QtGui import QFontMetricsF, QPainter, QPen, QPolygonF
 from gui.plots.roofline_labels import Box, Label, box_of
 from gui.plots.roofline_legend import LegendEntry, draw_legend, legend_entries, legend_rect
 from gui.plots.roofline_marks import RooflineMarks
+from gui.plots.roofline_notice import beside_lines
 from gui.plots.roofline_roofs import ridge_lines, roof_lines
 from gui.plots.roofline_words import ABOVE_WORDS, TRIANGLE_PX, Fonts, WordLayout
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from PySide6.QtGui import QFont
 
     from core.tables.columns import Bool
@@ -127,7 +130,7 @@ class RooflineScene:
             taken.append(box_of(legend))
             draw_legend(painter, theme, self._entries, legend, over.hidden_categories)
         if over.notice:
-            taken.append(self._draw_notice(painter, geometry, over.notice))
+            taken.append(self._draw_notice(painter, geometry, over.notice, lines, legend))
         layout = WordLayout(content, geometry, placed, self._fonts, taken)
         words = layout.lay_out(lines, ridges, self._above, over.selected)
         self.labels = tuple(words.labels)
@@ -141,18 +144,26 @@ class RooflineScene:
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRect(QRectF(1, 1, geometry.width - 2, geometry.height - 2))
 
-    def _draw_notice(self, painter: QPainter, geometry: RooflineGeometry, notice: str) -> Box:
-        """Draws words in the middle of the plot, over grid and ceilings, and returns their room."""
+    def _draw_notice(
+        self,
+        painter: QPainter,
+        geometry: RooflineGeometry,
+        notice: str,
+        lines: Sequence[RoofLine],
+        legend: QRectF,
+    ) -> Box:
+        """Draws words near the middle of the plot, over its grid and no ceiling, and returns their room."""
         plot = geometry.plot
         beside = max(_NOTICE_PX, (plot.width() - _NOTICE_WIDTH_PX) / 2)
         room = plot.adjusted(beside, _NOTICE_PX, -beside, -_NOTICE_PX)
         wrapped = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
         words = self._fonts.bold.boundingRect(room, wrapped, notice)
-        ground = words.adjusted(-_NOTICE_PX, -_NOTICE_PX, _NOTICE_PX, _NOTICE_PX)
+        middle = words.adjusted(-_NOTICE_PX, -_NOTICE_PX, _NOTICE_PX, _NOTICE_PX)
+        ground = beside_lines(middle, plot, lines, legend)
         painter.fillRect(ground, self._theme.color("chart-bg"))
         painter.setFont(self._bold)
         painter.setPen(self._theme.color("text"))
-        painter.drawText(room, wrapped, notice)
+        painter.drawText(ground.adjusted(_NOTICE_PX - 1, 0, 1 - _NOTICE_PX, 0), wrapped, notice)
         painter.setFont(self._font)
         return box_of(ground)
 
@@ -277,5 +288,7 @@ class RooflineScene:
         painter.setPen(color)
         painter.translate(label.box.corner)
         painter.rotate(label.box.angle_deg)
+        ground = QRectF(-1, 1 - label.box.height, label.box.width + 2, label.box.height - 1)
+        painter.fillRect(ground, self._theme.color("chart-bg"))
         painter.drawText(QPointF(0, -self._metrics.descent()), label.text)
         painter.restore()
