@@ -79,12 +79,10 @@ class OwnFigures(QWidget):
         self._device, self._before = device, own or Ceilings(device=device)
         missing = _types_without_peak(board)
         if own is None:
-            said = (
-                f"No figures for {visible_text(device)}."
-                if device
-                else "The files do not name the device, so no figures are known."
-            )
-            self.words.set_plain(f"{said} {visible_text(board.ceilings.note)}".rstrip())
+            said = "The files do not name the device, so no figures are known."
+            if device:
+                said = f"No figures for {visible_text(device)}. {visible_text(board.ceilings.note)}".rstrip()
+            self.words.set_plain(said)
         else:
             titles = ", ".join(each.title for each in missing)
             lacking = f" No peak yet: {titles}." if titles else ""

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QPushButton
 
 from core.files import app_folders
 from core.roofline.ceilings import Ceilings
+from gui.plain_text import Paragraph
 from gui.widgets.banner import Banner
 from tests.helpers.roofline_csv import Counted, write_roofline_csv
 
@@ -135,7 +136,12 @@ def test_figures_of_no_device_are_refused(
 ) -> None:
     page = show(qtbot, window, write_roofline_csv(tmp_path / "a.csv", UNNAMED))
     wait_for_board(qtbot, page)
-    assert page.own.words.plain.startswith("The files do not name the device, so no figures are known.")
+    # Said once: by the strip that asks for figures, not by the inspector too.
+    assert page.own.words.plain == "The files do not name the device, so no figures are known."
+    page.table.select_rows([0])
+    assert [
+        part.plain for part in page.roofline_inspector.findChildren(Paragraph) if "data sheet" in part.plain
+    ] == []
     entered: list[Ceilings] = []
     failed: list[str] = []
     page.own.entered.connect(entered.append)
