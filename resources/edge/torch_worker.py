@@ -86,6 +86,25 @@ def load_exporter():
     return module
 
 
+def read_request(folder):
+    """Return what the export was asked for."""
+    with open(os.path.join(folder, "request.json"), encoding="utf-8") as file:
+        request = json.load(file)
+    if request["spec"]["source"] == "onnx":
+        raise CannotRunError(
+            "no_torch_source",
+            "An .onnx file has no source in PyTorch, which this backend runs.",
+            "Use IREE or ONNX Runtime WebGPU.",
+        )
+    return request
+
+
+def prepared_case(job, name):
+    """Return what the export says of a case."""
+    with open(os.path.join(job["model_folder"], "model.json"), encoding="utf-8") as file:
+        return next(case for case in json.load(file)["cases"] if case["name"] == name)
+
+
 def import_torch(kind):
     """Return PyTorch, with a device of that kind."""
     # Read when PyTorch starts: without it an operator that Metal lacks ends the run.
@@ -235,11 +254,7 @@ def load_cases(torch, job, device, tell):
     tell("began", stage="load", words="building the model in PyTorch %s" % torch.__version__)
     started_s = time.perf_counter()
     folder = job["model_folder"]
-    with open(os.path.join(folder, "model.json"), encoding="utf-8") as file:
-        prepared = {case["name"]: case for case in json.load(file)["cases"]}
-    with open(os.path.join(folder, "request.json"), encoding="utf-8") as file:
-        request = json.load(file)
-    built = load_exporter().build_cases(request)
+    built = load_exporter().build_cases(read_request(folder))
     loaded, weights = [], {}
     for name in job["cases"]:
         module = built[name][0]
@@ -248,7 +263,7 @@ def load_cases(torch, job, device, tell):
         module = module.to(device.kind)
         for tensor in module.state_dict().values():
             weights[tensor.data_ptr()] = tensor.numel() * tensor.element_size()
-        with numpy.load(os.path.join(folder, prepared[name]["inputs"])) as stored:
+        with numpy.load(os.path.join(folder, prepared_case(job, name)["inputs"])) as stored:
             arrays = [stored[key] for key in stored.files]
         loaded.append((name, module, as_inputs(torch, arrays, job["precision"], device.kind)))
     device.wait()
@@ -323,30 +338,32 @@ def work(job, tell):
     tell("finished", backend_version=str(torch.__version__), device_name=title() if title else "")
 
 
-def main():
-    """Do the job whose file is the argument; what PyTorch refuses is told in its own words."""
+def refusing(tell, runtime):
+    """Return a hook that tells what ended the work in one sentence, and leaves the traceback to the log."""
+
+    def hook(kind, error, trace):
+        traceback.print_exception(kind, error, trace)
+        if isinstance(error, CannotRunError):
+            tell("refused", code=error.code, message=error.message, hint=error.hint)
+        elif isinstance(getattr(error, "facts", None), dict):  # the exporter's own words
+            tell("refused", **error.facts)
+        else:
+            line = (str(error).strip().splitlines() or [""])[0][:400]
+            message = "%s raised %s: %s" % (runtime, kind.__name__, line)
+            tell("refused", code="raised", message=message, hint="Try fp32, or another backend.")
+
+    return hook
+
+
+def begin(runtime):
+    """Return the job whose file is the argument, and the function that answers."""
     tell = answering()
-    with open(sys.argv[1], encoding="utf-8") as file:
-        job = json.load(file)
+    sys.excepthook = refusing(tell, runtime)
     # Users have files of these names too: theirs come first.
     sys.path[:] = [*(entry for entry in sys.path if entry != HERE), HERE]
-    try:
-        work(job, tell)
-    except CannotRunError as error:
-        tell("refused", code=error.code, message=error.message, hint=error.hint)
-    except Exception as error:
-        traceback.print_exc()
-        if isinstance(getattr(error, "facts", None), dict):  # the exporter's own words
-            tell("refused", **error.facts)
-            return
-        lines = str(error).strip().splitlines() or [""]
-        tell(
-            "refused",
-            code="raised",
-            message="PyTorch raised %s: %s" % (type(error).__name__, lines[0][:400]),
-            hint="Try fp32, or another backend.",
-        )
+    with open(sys.argv[1], encoding="utf-8") as file:
+        return json.load(file), tell
 
 
 if __name__ == "__main__":
-    main()
+    work(*begin("PyTorch"))
