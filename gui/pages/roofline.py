@@ -167,8 +167,7 @@ class RooflinePage(Page):
         self._looked_at = looked_at
         if self._stale:
             self._make()
-        if self.states.shows_content:
-            self.view.setFocus(Qt.FocusReason.OtherFocusReason)
+        self.states.give_keyboard(self, self.view)
 
     @property
     def selected_row(self) -> int | None:
@@ -266,6 +265,7 @@ class RooflinePage(Page):
         self._show_board(answer.board, answer.content, keep_view=same_view)
         if to_see is not None and to_see[1] is not None:
             self._uncover_selected()
+        self.states.give_keyboard(self, self.view)
         self._judge(answer.board.sources)
 
     def _judge(self, sources: Sequence[PointSource]) -> None:

@@ -40,6 +40,9 @@ class RooflineHost(PlotHost, Protocol):
     def open_at(self, at: QPointF) -> None:
         """A double click."""
 
+    def open_selected(self) -> None:
+        """Return."""
+
     def step_selection(self, dx: int, dy: int) -> None:
         """Select the next point in a direction; dy is positive upwards."""
 
@@ -102,4 +105,6 @@ class RooflinePointer(PlotPointer):
             (key.Key_Right, 0): lambda: host.step_selection(1, 0),
             (key.Key_Up, 0): lambda: host.step_selection(0, 1),
             (key.Key_Down, 0): lambda: host.step_selection(0, -1),
+            (key.Key_Return, 0): host.open_selected,
+            (key.Key_Enter, 0): host.open_selected,
         }

@@ -47,7 +47,7 @@ class RooflineView(PlotSurface):
 
     Signals:
         point_selected: Number of the point, -1 when the selection was cleared. Only after the user did it.
-        point_opened: Number of a point that was clicked twice.
+        point_opened: Number of a point that was clicked twice, or of the selected one after Return.
         range_changed: Another part is visible.
         categories_changed: Categories were hidden or shown in the legend.
     """
@@ -233,6 +233,11 @@ class RooflineView(PlotSurface):
         point = self.point_at(at)
         if point >= 0:
             self.point_opened.emit(point)
+
+    def open_selected(self) -> None:
+        """Opens the selected point."""
+        if self._selected >= 0:
+            self.point_opened.emit(self._selected)
 
     def hover_at(self, at: QPointF | None) -> None:
         """Marks the point under the pointer, and after a moment says what it is."""

@@ -5,7 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QStackedWidget, QTabBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHBoxLayout,
+    QLabel,
+    QStackedWidget,
+    QTabBar,
+    QVBoxLayout,
+    QWidget,
+)
 
 from core.units import format_count
 from gui.plain_text import control_text, visible_text
@@ -78,6 +86,8 @@ class LaunchDetail(QWidget):
         self.tabs.setElideMode(Qt.TextElideMode.ElideNone)
         self.tabs.setAccessibleName("What is shown of the kernel")
         self.tabs.currentChanged.connect(self._tab_chosen)
+        # After the tab has changed: a click is done with it.
+        self.tabs.tabBarClicked.connect(self._take_keyboard, Qt.ConnectionType.QueuedConnection)
         head = QWidget()
         set_kind(head, kind="page-bar")
         head.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -180,6 +190,15 @@ class LaunchDetail(QWidget):
             self._wanted = self._specs[place].key
             self._fill()
             self.tab_changed.emit(self._wanted)
+
+    def _take_keyboard(self, place: int) -> None:
+        """The keys go to what the tab shows: its rows, or the column that scrolls."""
+        page = self._stack.currentWidget()
+        if place < 0 or page is None:
+            return
+        rows = (each for each in page.findChildren(QAbstractItemView) if each.isVisible())
+        target = page if isinstance(page, LaunchTab) else next(rows, page)
+        target.setFocus(Qt.FocusReason.MouseFocusReason)
 
     def want_tab(self, key: str) -> None:
         """Shows a tab as soon as a launch has it."""

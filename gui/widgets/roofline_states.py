@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from gui.plain_text import visible_text
 from gui.theme import set_kind
@@ -69,6 +69,17 @@ class RooflineStates(QStackedWidget):
     def show_content(self) -> None:
         """There is a board."""
         self.setCurrentWidget(self.content)
+
+    def give_keyboard(self, page: QWidget, plot: QWidget) -> None:
+        """Gives the keys to the plot, unless something on the page or a field of the window has them."""
+        now = page.window().focusWidget()
+        is_used = (
+            now is not None
+            and now.isVisible()
+            and (isinstance(now, QLineEdit) or (now is not page and page.isAncestorOf(now)))
+        )
+        if self.shows_content and page.isVisible() and not is_used:
+            plot.setFocus(Qt.FocusReason.OtherFocusReason)
 
 
 def content_of_page(own: QWidget, plot: QWidget, strip: QWidget, table: QWidget) -> QWidget:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, cast
 
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 
 from core.files import app_folders
@@ -16,9 +19,11 @@ from tests.helpers.roofline_csv import Counted, write_roofline_csv
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from PySide6.QtWidgets import QWidget
     from pytestqt.qtbot import QtBot
 
     from gui.main_window import MainWindow
+    from gui.pages.nsight import NsightPage
     from gui.pages.roofline import RooflinePage
 
 LIMIT_MS = 60_000
@@ -150,3 +155,31 @@ def test_figures_of_no_device_are_refused(
     page.own.bandwidth.setText(figures[1])
     page.own.use.click()
     assert (failed, entered) == ([words], [])
+
+
+def test_a_kernel_sent_to_the_roofline_is_opened_by_return_and_tabs_give_keys_to_what_they_show(
+    qtbot: QtBot, window: MainWindow, tmp_path: Path
+) -> None:
+    # Shown while its points are still being made: the keys go to the plot afterwards.
+    window.context.open_path(write_roofline_csv(tmp_path / "a.csv", GEMM))
+    qtbot.waitUntil(lambda: window.page.subtitle().startswith("a.csv"), timeout=LIMIT_MS)
+    nsight = cast("NsightPage", window.page)
+    qtbot.waitUntil(lambda: nsight.view is not None and nsight.view.row is not None, timeout=LIMIT_MS)
+    nsight.show_on_roofline()
+    page = cast("RooflinePage", window.page)
+    qtbot.waitUntil(lambda: page.board is not None and page.view.selected >= 0, timeout=LIMIT_MS)
+    qtbot.waitUntil(lambda: window.focusWidget() is page.view, timeout=LIMIT_MS)
+    QTest.keyClick(page.view, Qt.Key.Key_Return)
+    assert window.page is nsight
+    assert nsight.view is not None
+    detail = nsight.view.detail
+    qtbot.waitUntil(lambda: "metrics" in detail.keys, timeout=LIMIT_MS)
+    for key in ("metrics", "light"):
+        place = detail.tabs.tabRect(detail.keys.index(key)).center()
+        QTest.mouseClick(detail.tabs, Qt.MouseButton.LeftButton, pos=place)
+        page_of_tab = detail.metrics.view if key == "metrics" else detail.page(key)
+        qtbot.waitUntil(partial(_has_keys, window, page_of_tab), timeout=LIMIT_MS)
+
+
+def _has_keys(window: MainWindow, widget: QWidget) -> bool:
+    return window.focusWidget() is widget
