@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from core.analyses.answer_columns import number_column, own_text_column, text_column
-from core.analyses.report_view.words import value_text
+from core.analyses.report_view.words import shown_unit, value_text
 from core.report_tables.index import NO_KERNELS, ReportIndex
 from core.tables.columns import NO_ROW
 from core.tables.ncu import MetricKind
@@ -66,8 +66,8 @@ def value_columns(index: ReportIndex, metric_rows: Int64, units: Sequence[str]) 
     exact = list(_exact(index, metric_rows, numbers))
     plain = numbers.tolist()
     shown = [
-        None if text is None else text if math.isnan(number) else value_text(number, unit)
-        for text, number, unit in zip(exact, plain, units, strict=True)
+        None if text is None else text if math.isnan(number) else value_text(number, shown_unit(unit, name))
+        for text, number, unit, name in zip(exact, plain, units, _names(index, metric_rows), strict=True)
     ]
     return (
         own_text_column("shown", "Value", "As people read it.", shown),
@@ -84,6 +84,13 @@ def value_columns(index: ReportIndex, metric_rows: Int64, units: Sequence[str]) 
             "unit", "Base unit", "Of the exact value.", (unit or None for unit in units), shown=False
         ),
     )
+
+
+def _names(index: ReportIndex, metric_rows: Int64) -> Iterator[str]:
+    """Yield the metric of each row, "" where there is none."""
+    metrics = index.report.metrics
+    for row in metric_rows.tolist():
+        yield "" if row == NO_ROW else index.report.metric_names.texts[int(metrics.name_id[row])]
 
 
 def _numbers(index: ReportIndex, metric_rows: Int64) -> Float64:

@@ -122,6 +122,9 @@ def points_of(parts: Iterable[Part]) -> list[tuple[str, tuple[RooflinePoint, ...
     return found
 
 
+LEAST_CYCLES: Final = 1e-3
+
+
 def own_rules_first(rules: Sequence[RuleView]) -> tuple[RuleView, ...]:
     """What the report says of the speed of light itself, which has no estimate, and then all else."""
     return tuple(sorted(rules, key=lambda rule: rule.section != "SpeedOfLight"))
@@ -421,11 +424,16 @@ class StallTab(LaunchTab):
             yield MissingNote(view.note)
 
 
+def cycles_text(cycles: float) -> str:
+    """Cycles of a state of warps; what is next to nothing is said so."""
+    return f"< {LEAST_CYCLES}" if 0 < cycles < LEAST_CYCLES else format_number(cycles, 3)
+
+
 def _stall_row(bar: StallBar, before: dict[str, float]) -> BarRow:
     return BarRow(
         label=visible_text(bar.label),
         value=bar.cycles,
-        text=f"{format_number(bar.cycles, 3)}   {format_pct(bar.share_pct)}",
+        text=f"{cycles_text(bar.cycles)}   {format_pct(bar.share_pct)}",
         baseline=before.get(bar.key),
         tip=f"{bar.metric}\n{bar.help}".strip(),
     )

@@ -42,6 +42,8 @@ _LIMITS: Final = (
     ("Blocks", "launch__occupancy_limit_blocks"),
     ("Barriers", "launch__occupancy_limit_barriers"),
 )
+_SCALES: Final = {"KiB": 1024}
+"""So many of what a metric counts are one of the unit that its axis is in."""
 _THREADS_PER_WARP: Final = 32
 _REGISTER_UNIT: Final = 256
 _PARTS: Final = 4
@@ -70,7 +72,7 @@ _CURVES: Final = (
     _Curve(
         "Shared memory a block",
         "Shared memory a block",
-        "byte",
+        "KiB",
         "launch__occupancy_per_shared_mem_size",
         SHARED_MEMORY_BYTES,
     ),
@@ -129,18 +131,19 @@ def _stored(curve: _Curve, launch: LaunchMetrics, most: float | None) -> LinePar
     found = launch.numbers_by_key(curve.stored)
     if found is None:
         return None
-    series = LineSeries(label="Warps an SM", metric=curve.stored, xs=found[0], ys=found[1])
+    xs = found[0] / _SCALES.get(curve.x_unit, 1)
+    series = LineSeries(label="Warps an SM", metric=curve.stored, xs=xs, ys=found[1])
     return _part(curve, series, launch, most)
 
 
 def _part(curve: _Curve, series: LineSeries, launch: LaunchMetrics, most: float | None) -> LinePart:
-    current = launch.number(curve.current)
+    current, scale = launch.number(curve.current), _SCALES.get(curve.x_unit, 1)
     return LinePart(
         label=curve.label,
         category=Axis(label=curve.x_label, unit=curve.x_unit, low=0.0),
         value=Axis(label="Warps an SM", unit="warp", low=0.0, high=most),
         series=(series,),
-        highlighted=() if current is None else (Highlight(label="This launch", x=current),),
+        highlighted=() if current is None else (Highlight(label="This launch", x=current / scale),),
     )
 
 

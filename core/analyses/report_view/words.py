@@ -30,6 +30,8 @@ _WORDS: Final = {
     "inst": ("instruction", "instructions"),
     "block": ("block", "blocks"),
     "warp": ("warp", "warps"),
+    # Warps that are there in a cycle: a number of warps, on average.
+    "warp/cycle": ("warp", "warps"),
     "thread": ("thread", "threads"),
     "cycle": ("cycle", "cycles"),
     "sector": ("sector", "sectors"),
@@ -40,13 +42,23 @@ _WORDS: Final = {
 }
 _MOST_WHOLE: Final = 1e15
 _LEAST_ROUNDED: Final = 1e6
+_LEAST_CYCLES: Final = 1e-3
+_SHARED_MEMORY: Final = "shared_mem"
+_SHARED_BYTES: Final = "byte of shared memory"
 
 
 def cell_text(cell: Cell | None) -> str:
     """Returns how a cell reads; "" for a place where nothing belongs."""
     if cell is None:
         return ""
-    return value_text(cell.value, "" if cell.unit_in_title else cell.unit)
+    if cell.unit_in_title:
+        return value_text(cell.value, "")
+    return value_text(cell.value, shown_unit(cell.unit, cell.metric))
+
+
+def shown_unit(unit: str, metric: str) -> str:
+    """Returns the unit that a metric is written in: sizes of shared memory in KiB, wherever they stand."""
+    return _SHARED_BYTES if unit == "byte" and _SHARED_MEMORY in metric else unit
 
 
 def value_text(value: MetricValue, unit: str) -> str:
@@ -83,9 +95,13 @@ def _bytes(value: float) -> str:
 
 
 def _memory(value: float) -> str:
+    return f"{_kib(value)} a block"
+
+
+def _kib(value: float) -> str:
     if abs(value) < _KIB:
-        return f"{format_number(value, 4)} B a block"
-    return f"{format_number(value / _KIB, 4)} KiB a block"
+        return f"{format_number(value, 4)} B"
+    return f"{format_number(value / _KIB, 4)} KiB"
 
 
 def _prefixed(value: float, unit: str) -> str:
@@ -98,6 +114,8 @@ def _prefixed(value: float, unit: str) -> str:
 
 
 def _counted(value: float, unit: str) -> str:
+    if unit == "cycle" and 0 < value < _LEAST_CYCLES:
+        return f"< {_LEAST_CYCLES} cycles"
     # Above a million nobody reads a fraction.
     whole = float(value).is_integer() or abs(value) >= _LEAST_ROUNDED
     number = format_count(round(value)) if whole and abs(value) < _MOST_WHOLE else format_number(value, 4)
@@ -111,6 +129,7 @@ _SCALED: Final[dict[str, Callable[[float], str]]] = {
     "%": _pct,
     "byte": _bytes,
     "byte/block": _memory,
+    _SHARED_BYTES: _kib,
     "byte/s": lambda value: _prefixed(value, "B/s"),
     "Hz": lambda value: _prefixed(value, "Hz"),
 }

@@ -266,6 +266,7 @@ def test_rules_are_listed_without_markup_and_silent_ones_counted(tmp_path: Path)
 
 def test_metrics_are_exact_and_have_their_units(tmp_path: Path) -> None:
     values = {"a__bytes.sum": 2**63 + 1, "b__time_duration.sum": 50000.1, "c__text": "=1+1", "d__none": None}
+    values["launch__shared_mem_config_size"] = 32_768
     found = table(counted(tmp_path, values), "metrics")
     said = {row[0]: row[1:] for row in rows(found, "metric", "shown", "exact", "value", "unit")}
     assert said["a__bytes.sum"][1:] == ("9223372036854775809", 2.0**63, "byte")
@@ -275,6 +276,7 @@ def test_metrics_are_exact_and_have_their_units(tmp_path: Path) -> None:
         50000.1,
         "ns",
     )
+    assert said["launch__shared_mem_config_size"] == ("32.00 KiB", "32768", 32768.0, "byte")
     assert said["c__text"] == ("=1+1", "=1+1", None, None)
     assert said["d__none"] == (None, None, None, None)
 

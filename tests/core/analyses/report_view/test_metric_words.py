@@ -107,6 +107,8 @@ def test_metrics_are_described_by_their_names() -> None:
         (38, "register/thread", "38 a thread"),
         (1, "warp", "1 warp"),
         (2.5, "warp", "2.500 warps"),
+        (16, "warp/cycle", "16 warps"),
+        (1.31e-9, "cycle", "< 0.001 cycles"),
         (8192, "", "8,192"),
         (4_780_000_000.4, "cycle", "4,780,000,000 cycles"),
         (2**64 - 1, "", "1.84e19"),
@@ -124,3 +126,9 @@ def test_values_are_scaled_and_carry_their_unit(value: MetricValue, unit: str, t
 
 def test_a_place_where_nothing_belongs_has_no_text() -> None:
     assert (cell_text(None), cell_text(Cell(value=None))) == ("", "n/a")
+
+
+def test_shared_memory_is_in_kib_wherever_it_stands() -> None:
+    size = Cell(value=32_768, unit="byte", metric="launch__shared_mem_config_size")
+    assert cell_text(size) == "32.00 KiB"
+    assert cell_text(Cell(value=32_768, unit="byte", metric="dram__bytes.sum")) == "32.77 kB"
