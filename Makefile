@@ -3,7 +3,8 @@ SHELL := bash
 PY := .venv/bin/python
 BIN := .venv/bin
 OLD_PYTHON_FILES := resources/rank_agent/rank_agent.py resources/preflight/preflight.py \
-  resources/measurement/measurement.py resources/edge/metal_facts.py resources/edge/torch_worker.py
+  resources/measurement/measurement.py resources/edge/metal_facts.py resources/edge/torch_worker.py \
+  resources/edge/mlx_worker.py resources/edge/export_pte.py
 
 .PHONY: help run demo test bench fuzz check lint format types imports dead-code old-python wheel clean distclean
 .PHONY: setup setup-test

@@ -34,6 +34,13 @@ PRESET_TOKENS: Final[dict[str, tuple[int, ...]]] = {
 """Lengths of the prefill that are run; the first is the one that is judged and compared."""
 
 
+def preset_parameters(name: str) -> int:
+    """Parameters of a preset: embedding and head, and of each block attention, feed-forward and two norms."""
+    size = PRESET_SIZES[name]
+    dim = size["dim"]
+    return 2 * size["vocab"] * dim + size["layers"] * (4 * dim**2 + 8 * dim**2 + 2 * dim) + dim
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSpec:
     """The model that somebody asks for.

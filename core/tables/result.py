@@ -32,6 +32,8 @@ class Column:
         shown: Whether it is shown unless the user chooses otherwise.
         at_most: (n,) bool for a column of numbers: which of them are upper bounds, shown with a sign;
             None if none is.
+        wrong: (n,) bool: which cells say that something is not as it should be, drawn in the colour of
+            errors; None if none does.
     """
 
     key: str
@@ -42,6 +44,7 @@ class Column:
     texts: StringTable | tuple[str, ...] | None = None
     shown: bool = True
     at_most: Bool | None = None
+    wrong: Bool | None = None
 
     def __post_init__(self) -> None:
         if self.values.ndim != 1 or self.values.dtype not in (np.int64, np.float64, np.int32):
@@ -50,6 +53,8 @@ class Column:
             raise ValueError(f"Column {self.key}: text ids and texts belong together")
         if self.at_most is not None and len(self.at_most) != len(self.values):
             raise ValueError(f"Column {self.key}: {len(self.at_most)} bounds, {len(self.values)} rows")
+        if self.wrong is not None and len(self.wrong) != len(self.values):
+            raise ValueError(f"Column {self.key}: {len(self.wrong)} marks, {len(self.values)} rows")
         self.values.flags.writeable = False
 
     def __len__(self) -> int:

@@ -201,6 +201,12 @@ class ResultModel(QAbstractTableModel):
         assert self._now is not None
         return self._now.source.table.columns[column].value(int(self.rows[place]))
 
+    def is_wrong(self, place: int, column: int) -> bool:
+        """Whether a cell says that something is not as it should be."""
+        assert self._now is not None
+        marks = self._now.source.table.columns[column].wrong
+        return marks is not None and bool(marks[self.rows[place]])
+
     def full_text(self, place: int, column: int) -> str:
         """The whole text of a cell; of a shortened name what it was shortened from."""
         full = self.value(place, self._full_name_column) if column == self._name_column else None

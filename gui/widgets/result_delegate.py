@@ -59,6 +59,7 @@ class ResultDelegate(QStyledItemDelegate):
         self._numeric: tuple[bool, ...] = ()
         self._loud: tuple[bool, ...] = ()
         self._with_bar: tuple[bool, ...] = ()
+        self._may_be_wrong: tuple[bool, ...] = ()
         self._cuts: dict[tuple[str, int], str] = {}
         self._swatches: dict[tuple[str, float], QPixmap] = {}
         theme.changed.connect(self._set_theme)
@@ -77,6 +78,9 @@ class ResultDelegate(QStyledItemDelegate):
         self._numeric = tuple(display.numeric for display in self._model.displays)
         self._loud = tuple(numeric or place == name for place, numeric in enumerate(self._numeric))
         self._with_bar = tuple(map(self._model.has_bar, range(len(self._numeric))))
+        table = self._model.table
+        columns = () if table is None else table.columns
+        self._may_be_wrong = tuple(column.wrong is not None for column in columns)
         self._swatch_column = name if category >= 0 else -1
         self._name_column = name
 
@@ -139,7 +143,10 @@ class ResultDelegate(QStyledItemDelegate):
         numeric = self._numeric[column]
         if not numeric or (len(text) + 1) * self._digit_px > room:
             text = self._cut(text, room)
-        painter.setPen(self._text if self._loud[column] and text not in _QUIET else self._text2)
+        if self._may_be_wrong[column] and self._model.is_wrong(place, column):
+            painter.setPen(self._error)
+        else:
+            painter.setPen(self._text if self._loud[column] and text not in _QUIET else self._text2)
         painter.drawText(left, top, room, ROW_PX, _RIGHT if numeric else _LEFT, text)
 
     def helpEvent(  # noqa: N802
@@ -195,9 +202,9 @@ class ResultDelegate(QStyledItemDelegate):
         self._metrics = QFontMetrics(self._font)
         self._digit_px = self._metrics.horizontalAdvance("0")
         self._number_px = self._metrics.horizontalAdvance("100.0\u00a0%")
-        names = ("selection", "accent", "border", "text", "text2", "chart-axis")
+        names = ("selection", "accent", "border", "text", "text2", "chart-axis", "error")
         colors = (theme.color(name) for name in names)
-        self._selection, self._accent, self._border, self._text, self._text2, self._bar = colors
+        self._selection, self._accent, self._border, self._text, self._text2, self._bar, self._error = colors
         self._cuts.clear()
         self._swatches.clear()
         self._view.viewport().update()
