@@ -31,6 +31,7 @@ def metric_table(report: Report, row: int, comparison: Comparison | None) -> Res
     ids = report.metrics.name_id[places].tolist()
     names = [report.metric_names.texts[name_id] for name_id in ids]
     units = [report.metric_names.units[name_id] for name_id in ids]
+    meanings = [describe(name) for name in names]
     columns = (
         own_text_column("name", "Metric", "The vendor's name.", names),
         *value_columns(ReportIndex(report), places, units),
@@ -43,9 +44,8 @@ def metric_table(report: Report, row: int, comparison: Comparison | None) -> Res
             report.metrics.instances[places].astype(np.int64),
             shown=False,
         ),
-        own_text_column(
-            "meaning", "Meaning", "Told from the name.", [describe(name) or None for name in names]
-        ),
+        # Of a name that tells nothing there is nothing to say: no figure is missing.
+        own_text_column("meaning", "Meaning", "Told from the name.", meanings, shown=any(meanings)),
     )
     return ResultTable(
         name="metrics_of_kernel", title="Metrics", columns=columns, empty="No metric was collected."

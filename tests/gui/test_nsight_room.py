@@ -11,7 +11,9 @@ from PySide6.QtGui import QFontMetrics
 
 from core.analyses.report_view.facts import LoadBar, RuleView
 from core.analyses.report_view.parts import Axis, Highlight, LinePart, LineSeries
+from core.readers.ncu_csv.reader import read_csv
 from core.roofline.verdict import VerdictKind
+from gui.reports.metric_table import metric_table
 from gui.widgets.nsight_kernels import KernelDelegate, KernelListView
 from gui.widgets.nsight_parts import SideBySide
 from gui.widgets.nsight_plot import LineChart, mark_left
@@ -165,3 +167,16 @@ def test_a_report_opens_on_its_longest_kernel_and_shows_each_share(
     view.choose_row(2)
     view.strip.sort.setCurrentIndex(1)
     assert view.row == 2
+
+
+def test_a_metric_whose_name_tells_nothing_has_no_meaning_rather_than_a_missing_one(tmp_path: Path) -> None:
+    kernel = ("gemm_kernel", 1_000, 80.0, 20.0)
+    path = write_kernel_csv(tmp_path / "one.csv", kernel)
+    cells = ("brand__new_metric", "widget", "5")
+    lines = path.read_text().splitlines()
+    path.write_text("".join(f'{line},"{cell}"\n' for line, cell in zip(lines, cells, strict=True)))
+    table = metric_table(read_csv(path), 0, None)
+    names, meaning = table.column("name"), table.column("meaning")
+    meanings = {str(names.value(row)): meaning.value(row) for row in range(len(table))}
+    assert meanings["brand__new_metric"] == ""
+    assert meaning.shown == any(meanings.values())
