@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,8 +17,9 @@ import msgspec
 import numpy as np
 
 from core.edge.events import Event, WorkerJob
-from core.edge.models import PreparedCase, PreparedModel
+from core.edge.models import PRESET_SIZES, PreparedCase, PreparedModel
 from core.edge.torch_source import TORCH_WORKER
+from core.files import EXAMPLES
 
 if TYPE_CHECKING:
     from core.edge.models import ModelSource, Precision
@@ -89,6 +92,27 @@ def prepared_graph(folder: Path) -> PreparedModel:
     model = msgspec.structs.replace(model, cases=tuple(cases))
     (folder / "model.json").write_bytes(msgspec.json.encode(model))
     return model
+
+
+def exported_minillm(folder: Path) -> None:
+    """Has the real exporter write MiniLLM tiny, at one length."""
+    preset = {"file": str(EXAMPLES / "train_fsdp.py"), "arguments": PRESET_SIZES["tiny"]}
+    spec = {
+        "source": "preset",
+        "target": "tiny",
+        "factory": "",
+        "tokens": [8],
+        "checkpoint": "",
+        "decode": False,
+    }
+    request = {"schema": 1, "spec": spec, "precision": "fp32", "title": "MiniLLM tiny", "preset": preset}
+    (folder / "request.json").write_text(json.dumps(request | {"sources": ""}))
+    exporter = TORCH_WORKER.with_name("export_model.py")
+    subprocess.run(
+        [sys.executable, str(exporter), str(folder / "request.json")],
+        check=True,
+        capture_output=True,
+    )
 
 
 def job_of(model_folder: Path, work_folder: Path, backend: str, precision: Precision = "fp32") -> Path:

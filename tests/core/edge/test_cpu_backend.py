@@ -16,7 +16,7 @@ from core.edge.events import Called, Ceiling, Ended, Finished, Memory, Provided,
 from core.edge.model_limits import memory_lacking, tensors_over, types_lacking
 from core.edge.models import OperatorFact, TensorFact
 from core.errors import DashboardError
-from tests.helpers.torch_models import ROWS, events_of, job_of, prepared, worker_with
+from tests.helpers.torch_models import ROWS, events_of, exported_minillm, job_of, prepared, worker_with
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -74,6 +74,17 @@ def test_outputs_times_and_memory_of_each_case(tmp_path: Path) -> None:
     assert events[-1].backend_version[0].isdigit()
     # Nothing fell back, since the CPU was asked for.
     assert only(events, Provided) == []
+
+
+def test_minillm_is_built_again_as_it_was_exported(tmp_path: Path) -> None:
+    exported_minillm(tmp_path)
+    job = job_of(tmp_path, tmp_path, "cpu")
+    wanted = msgspec.json.decode(job.read_bytes(), type=WorkerJob)
+    job.write_bytes(msgspec.json.encode(msgspec.structs.replace(wanted, cases=("prefill-8",))))
+    done = subprocess.run(BACKEND.worker(job, sys.executable), capture_output=True, check=True)
+    (called,) = only(events_of(done.stdout), Called)
+    with np.load(tmp_path / called.output) as given, np.load(tmp_path / "prefill-8.reference.npz") as stored:
+        np.testing.assert_allclose(given["output_0"], stored[stored.files[0]], atol=1e-5)
 
 
 def test_half_precision_is_computed_in_half_precision(tmp_path: Path) -> None:

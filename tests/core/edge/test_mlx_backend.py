@@ -7,7 +7,6 @@ the warnings that PyTorch's source holds.
 from __future__ import annotations
 
 import importlib.util
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -20,11 +19,11 @@ import pytest
 from core.edge.backend import EdgeTarget
 from core.edge.backends import mlx, mps
 from core.edge.events import Called, Finished, Memory, Noted, Refused, WorkerJob
-from core.edge.models import PRESET_SIZES, OperatorFact, TensorFact
+from core.edge.models import OperatorFact, TensorFact
 from core.edge.torch_source import TORCH_WORKER
-from core.files import EXAMPLES, RESOURCES
+from core.files import RESOURCES
 from core.hardware.metal import MetalDevice
-from tests.helpers.torch_models import events_of, job_of, prepared
+from tests.helpers.torch_models import events_of, exported_minillm, job_of, prepared
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from core.edge.backend import Backend
 
 MLX_WORKER = RESOURCES / "edge" / "mlx_worker.py"
-EXPORTER = RESOURCES / "edge" / "export_model.py"
 MAC = EdgeTarget(
     key="metal:0",
     name="Apple M3",
@@ -111,24 +109,6 @@ def test_operators_that_fell_back_are_named_and_counted() -> None:
     assert len(told[0]["providers"]) == 1
 
 
-def minillm(folder: Path) -> None:
-    """Has the real exporter write MiniLLM tiny, at one length."""
-    preset = {"file": str(EXAMPLES / "train_fsdp.py"), "arguments": PRESET_SIZES["tiny"]}
-    spec = {
-        "source": "preset",
-        "target": "tiny",
-        "factory": "",
-        "tokens": [8],
-        "checkpoint": "",
-        "decode": False,
-    }
-    request = {"schema": 1, "spec": spec, "precision": "fp32", "title": "MiniLLM tiny", "preset": preset}
-    (folder / "request.json").write_text(json.dumps(request | {"sources": ""}))
-    subprocess.run(
-        [sys.executable, str(EXPORTER), str(folder / "request.json")], check=True, capture_output=True
-    )
-
-
 def run_mlx(folder: Path, device: str, cases: tuple[str, ...]) -> list[Any]:
     job = job_of(folder, folder, "mlx")
     wanted = msgspec.json.decode(job.read_bytes(), type=WorkerJob)
@@ -149,7 +129,7 @@ def test_without_mlx_or_metal_it_is_refused(tmp_path: Path) -> None:
 
 def test_mlx_computes_what_pytorch_computes(tmp_path: Path) -> None:
     pytest.importorskip("mlx.core", reason="MLX is not installed here")
-    minillm(tmp_path)
+    exported_minillm(tmp_path)
     events = run_mlx(tmp_path, "cpu", ("prefill-8", "decode"))
     (called,) = [each for each in events if isinstance(each, Called)]
     assert (called.case, called.output_names) == ("prefill-8", ("output_0",))
