@@ -12,7 +12,7 @@ import os
 COMMANDS = ("summary", "launch", "runs", "attach", "stop", "capture", "devices", "demo")
 """What a user may type first."""
 
-HIDDEN = ("_supervise", "_sample-gpus", "_probe-gpus", "_probe-vulkan", "_read-trace")
+HIDDEN = ("_supervise", "_sample-gpus", "_probe-gpus", "_probe-vulkan", "_read-trace", "_edge-worker")
 """Children that the program starts of itself."""
 
 OPTIONS = ("-h", "--help", "--version")
@@ -59,6 +59,10 @@ def _run_hidden(name: str, arguments: list[str]) -> int:
         from core.readers.worker import run_child  # noqa: PLC0415
 
         run_child(arguments[0], arguments[1])
+    elif name == "_edge-worker":
+        from core.edge.workers.start import run_worker  # noqa: PLC0415
+
+        run_worker(arguments[0])
     elif name == "_probe-vulkan":
         from core.hardware.vulkan_probe import print_vulkan  # noqa: PLC0415
 

@@ -1,0 +1,153 @@
+"""What the device ran in one warm call, read from IREE's profile of a few calls.
+
+The calls are made by iree-benchmark-module in a process of its own: the profile
+slows calls down, and Python cannot ask for one. The first call holds what a driver
+compiles at first use, hence the last one is taken.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+import numpy as np
+
+from core.edge.events import Dispatch
+from core.edge.workers.iree_run import SCOPE
+from core.edge.workers.iree_tools import run_iree, runtime_tool
+from core.edge.workers.iree_words import runtime_words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from core.edge.workers.iree_compile import Compiled
+
+CALLS: Final = 3
+Triple = tuple[int, int, int]
+
+
+class _Event(msgspec.Struct, rename={"kind": "type"}):
+    """A line of ``iree-profile dispatch --dispatch_events --format=jsonl``, IREE 3.13."""
+
+    kind: str
+    key: str = ""
+    valid: bool = False
+    duration_ns: int | None = None
+    start_tick: int | None = None
+    duration_ticks: int | None = None
+    start_host_time_ns: int | None = None
+    workgroup_count: Triple | None = None
+    workgroup_size: Triple | None = None
+
+
+def profile_calls(
+    uri: str, function: str, compiled: Compiled, inputs: Sequence[NDArray[Any]], folder: Path
+) -> tuple[tuple[Dispatch, ...], str]:
+    """Profiles a few calls.
+
+    Args:
+        uri: The device, as IREE's programs take it.
+        function: Which one is called.
+        compiled: Of this program.
+        inputs: In the graph's order.
+        folder: For files that pass.
+
+    Returns:
+        The dispatches of the last call, and why there are none ("" if there are some).
+    """
+    profile = folder / "dispatches.ireeprof"
+    argv = [
+        runtime_tool("iree-benchmark-module"),
+        f"--module={compiled.program}",
+        f"--device={uri}",
+        f"--function={function}",
+        f"--benchmark_min_time={CALLS}x",
+        f"--device_profiling_mode={_mode(uri)}",
+        f"--device_profiling_output={profile}",
+    ]
+    if compiled.weights is not None:
+        argv.append(f"--parameters={SCOPE}={compiled.weights}")
+    for number, array in enumerate(inputs):
+        path = folder / f"input-{number}.npy"
+        np.save(path, array)
+        argv.append(f"--input=@{path}")
+    code, _, errors = run_iree(argv)
+    if code != 0:
+        return (), f"IREE says {_last_status(errors)}"
+    code, lines, errors = run_iree(
+        [runtime_tool("iree-profile"), "dispatch", "--format=jsonl", "--dispatch_events", str(profile)]
+    )
+    if code != 0:
+        return (), f"IREE cannot read its own profile: {_last_status(errors)}"
+    return last_call(lines, CALLS)
+
+
+def last_call(lines: bytes, calls: int) -> tuple[tuple[Dispatch, ...], str]:
+    """Reads the dispatches of the last of so many equal calls.
+
+    Args:
+        lines: JSON objects, one a line.
+        calls: How many were made.
+
+    Returns:
+        As ``profile_calls``.
+    """
+    events = []
+    for line in lines.splitlines():
+        try:
+            event = msgspec.json.decode(line, type=_Event)
+        except msgspec.DecodeError:
+            continue
+        if event.kind in ("dispatch_event", "host_dispatch_event") and "$async" in event.key:
+            events.append(event)
+    if not events:
+        return (), "IREE's profile of this device holds no dispatch"
+    each = len(events) // calls
+    names = [event.key for event in events]
+    if len(events) % calls or names[-each:] != names[:each]:
+        return (), f"{len(events):,} dispatches of {calls} calls cannot be told apart"
+    last = events[-each:]
+    period_ns = next((_period_ns(event) for event in last if _period_ns(event) is not None), None)
+    starts = [_start_ns(event, period_ns) for event in last]
+    first = min((start for start in starts if start is not None), default=0)
+    return tuple(
+        Dispatch(
+            name=event.key.partition("$async_")[2] or event.key,
+            start_ns=0 if start is None else start - first,
+            duration_ns=event.duration_ns if event.valid and (event.duration_ns or 0) > 0 else None,
+            workgroups=event.workgroup_count,
+            workgroup_size=event.workgroup_size if event.kind == "dispatch_event" else None,
+        )
+        for event, start in zip(last, starts, strict=True)
+    ), ""
+
+
+def _mode(uri: str) -> str:
+    """Times by the device's clock; for the CPU the host's is the device's."""
+    return "host-execution" if uri.startswith("local-") else "dispatch-events"
+
+
+def _period_ns(event: _Event) -> float | None:
+    if not event.valid or not event.duration_ticks or event.duration_ns is None:
+        return None
+    return event.duration_ns / event.duration_ticks
+
+
+def _start_ns(event: _Event, period_ns: float | None) -> int | None:
+    if not event.valid:
+        return None
+    if event.start_host_time_ns is not None:
+        return event.start_host_time_ns
+    if event.start_tick is None or period_ns is None:
+        return None
+    return round(event.start_tick * period_ns)
+
+
+def _last_status(errors: str) -> str:
+    lines = [line for line in errors.splitlines() if "; " in line and "c/runtime" in line]
+    return runtime_words(
+        lines[0] if lines else errors.strip().splitlines()[-1] if errors.strip() else "nothing"
+    )
