@@ -7,6 +7,7 @@ instead of printing their usage.
 from __future__ import annotations
 
 import argparse
+import sys
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -27,6 +28,10 @@ TRACE_TABLES = (
 
 REPORT_TABLES = "kernels, groups, rules, roofline, sections, metrics, source"
 """The same of the tables of reports."""
+
+
+EDGE_BACKENDS = "iree, ort-webgpu, mps, mlx, cpu"
+"""Names of the backends, for the same reason."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -86,6 +91,9 @@ def make_parser(program: str) -> Parser:
     _add_summary(commands.add_parser("summary", help="what a trace or a report holds", allow_abbrev=False))
     devices = commands.add_parser("devices", help="list GPUs, and why one is missing", allow_abbrev=False)
     devices.add_argument("--json", action="store_true", help="as a JSON object")
+    _add_edge(
+        commands.add_parser("edge", help="the model on a Vulkan or Metal device, judged", allow_abbrev=False)
+    )
     demo = commands.add_parser(
         "demo", help="the one-click job in the terminal, then pictures of the pages", allow_abbrev=False
     )
@@ -221,3 +229,21 @@ def _add_capture(parser: argparse.ArgumentParser) -> None:
         "--what", choices=("trace", "snapshot", "stacks"), default="trace", help="what to take (trace)"
     )
     parser.add_argument("--stack", action="store_true", help="with Python stacks (slower, larger)")
+
+
+def _add_edge(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--backend", default="iree", metavar="B", help=f"how to run it: {EDGE_BACKENDS} (iree)")
+    add("--device", metavar="NAME|INDEX", help="where, as `devices` lists them; cpu is one (the best found)")
+    add("--preset", choices=("tiny", "small", "seed"), help="a size of MiniLLM (tiny)")
+    add(
+        "--model",
+        metavar="FILE[:FACTORY]",
+        help="a script and its function that returns (model, example_inputs), an .onnx or a .pt2 file",
+    )
+    add("--precision", choices=("fp32", "fp16"), default="fp32", help="to compute with (fp32)")
+    add("--tokens", type=positive, metavar="N", help="length of the prefill (the preset's own)")
+    add("--checkpoint", metavar="FILE", help="weights: a state_dict that torch.save has written")
+    add("--decode", action="store_true", help="also decode with a cache: the model with a causal mask")
+    add("--python", default=sys.executable, metavar="PY", help="interpreter with torch (this one)")
+    add("--json", action="store_true", help="as a JSON object; times in seconds")

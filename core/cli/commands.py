@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
+from typing import TYPE_CHECKING
 
 from core.cli import COMMANDS, OPTIONS
 from core.cli import arguments as words
 from core.cli.output import prepare_streams, silence_stdout, write_line
 from core.errors import DashboardError
 from core.files import MAIN, printable
+
+if TYPE_CHECKING:
+    import argparse
 
 REFUSED = 2
 
@@ -47,21 +51,33 @@ def _run(arguments: list[str]) -> int:
 
         write_line(f"ridgeline {ridgeline_version()}")
         return 0
-    if options.command == "devices":
-        from core.cli.devices import run_devices  # noqa: PLC0415
+    return _of_command(options)
 
-        return run_devices(options.json)
-    if options.command == "summary":
-        from core.cli.file_summary import run_summary  # noqa: PLC0415
 
-        return run_summary(options)
-    if options.command == "demo":
-        from core.cli.demo import run_demo  # noqa: PLC0415
+def _of_command(options: argparse.Namespace) -> int:
+    """Run what was parsed; each command loads what it needs."""
+    match options.command:
+        case "devices":
+            from core.cli.devices import run_devices  # noqa: PLC0415
 
-        return run_demo(options.out, options.steps)
-    from core.cli import runs  # noqa: PLC0415
+            code = run_devices(options.json)
+        case "summary":
+            from core.cli.file_summary import run_summary  # noqa: PLC0415
 
-    return runs.run(options)
+            code = run_summary(options)
+        case "edge":
+            from core.cli.edge import run_edge_command  # noqa: PLC0415
+
+            code = run_edge_command(options)
+        case "demo":
+            from core.cli.demo import run_demo  # noqa: PLC0415
+
+            code = run_demo(options.out, options.steps)
+        case _:
+            from core.cli import runs  # noqa: PLC0415
+
+            code = runs.run(options)
+    return code
 
 
 def program_name() -> str:
