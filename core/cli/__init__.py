@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-COMMANDS = ("summary", "launch", "runs", "attach", "stop", "capture", "devices", "demo")
+COMMANDS = ("summary", "launch", "runs", "attach", "stop", "capture", "devices", "edge", "demo")
 """What a user may type first."""
 
 HIDDEN = ("_supervise", "_sample-gpus", "_probe-gpus", "_probe-vulkan", "_read-trace", "_edge-worker")
