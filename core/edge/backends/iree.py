@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from importlib import metadata
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import psutil
 
@@ -20,6 +20,13 @@ if TYPE_CHECKING:
     from core.edge.backend import Backend, EdgeTarget
     from core.edge.models import Precision, PreparedModel
     from core.hardware.vulkan import VulkanDevice
+
+
+FP16_OPTIONS: Final = (
+    "--iree-vulkan-target-features=spirv:v1.3,cap:Shader,cap:Float16,cap:StorageBuffer16BitAccess,"
+    "ext:SPV_KHR_16bit_storage",
+)
+"""The generic target of IREE 3.13 (spirv:v1.3,cap:Shader) with shaderFloat16 and storageBuffer16BitAccess."""
 
 
 class IreeBackend:
@@ -66,8 +73,14 @@ class IreeBackend:
         return memory_lacking(model, psutil.virtual_memory().total, "this machine")
 
     def options(self, target: EdgeTarget, precision: Precision) -> tuple[str, ...]:
-        """None: the generic target. A specific one that does not fit gives wrong numbers in silence."""
-        return ()
+        """For fp16 on Vulkan what its SPIR-V needs, if the device was found to have it; nothing else.
+
+        A specific target (``--iree-vulkan-target``) that does not fit gives wrong numbers in silence.
+        """
+        if precision != "fp16" or target.vulkan is None:
+            return ()
+        numbers = target.vulkan.numbers
+        return FP16_OPTIONS if numbers.fp16 and numbers.storage_16_bit else ()
 
     def worker(self, job: Path, interpreter: str) -> list[str]:
         """A command of the program's own."""

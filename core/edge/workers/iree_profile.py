@@ -7,7 +7,7 @@ compiles at first use, hence the last one is taken.
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -20,6 +20,7 @@ from core.edge.workers.iree_words import runtime_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -27,6 +28,21 @@ if TYPE_CHECKING:
 
 CALLS: Final = 3
 Triple = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Profile:
+    """What a profile told.
+
+    Attributes:
+        dispatches: Of the last call, in their order.
+        why_none: Why there are none; "" if there are some.
+        device_peak_bytes: Most that the runtime had taken from the device, weights included; None untold.
+    """
+
+    dispatches: tuple[Dispatch, ...] = ()
+    why_none: str = ""
+    device_peak_bytes: int | None = None
 
 
 class _Event(msgspec.Struct, rename={"kind": "type"}):
@@ -41,11 +57,13 @@ class _Event(msgspec.Struct, rename={"kind": "type"}):
     start_host_time_ns: int | None = None
     workgroup_count: Triple | None = None
     workgroup_size: Triple | None = None
+    pool_bytes_committed_high_water: int = 0
+    """Of a line of ``iree-profile memory``."""
 
 
 def profile_calls(
     uri: str, function: str, compiled: Compiled, inputs: Sequence[NDArray[Any]], folder: Path
-) -> tuple[tuple[Dispatch, ...], str]:
+) -> Profile:
     """Profiles a few calls.
 
     Args:
@@ -54,9 +72,6 @@ def profile_calls(
         compiled: Of this program.
         inputs: In the graph's order.
         folder: For files that pass.
-
-    Returns:
-        The dispatches of the last call, and why there are none ("" if there are some).
     """
     profile = folder / "dispatches.ireeprof"
     argv = [
@@ -76,13 +91,41 @@ def profile_calls(
         argv.append(f"--input=@{path}")
     code, _, errors = run_iree(argv)
     if code != 0:
-        return (), f"IREE says {_last_status(errors)}"
-    code, lines, errors = run_iree(
-        [runtime_tool("iree-profile"), "dispatch", "--format=jsonl", "--dispatch_events", str(profile)]
+        return Profile(why_none=f"IREE says {_last_status(errors)}")
+    lines, failed = _read("dispatch", profile, "--dispatch_events")
+    if failed:
+        return Profile(why_none=failed)
+    dispatches, why_none = last_call(lines, CALLS)
+    return Profile(
+        dispatches=dispatches, why_none=why_none, device_peak_bytes=most_taken(_read("memory", profile)[0])
     )
-    if code != 0:
-        return (), f"IREE cannot read its own profile: {_last_status(errors)}"
-    return last_call(lines, CALLS)
+
+
+def _read(what: str, profile: Path, *flags: str) -> tuple[bytes, str]:
+    """Has IREE print a profile; returns its lines, and what failed."""
+    argv = [runtime_tool("iree-profile"), what, "--format=jsonl", *flags, str(profile)]
+    code, lines, errors = run_iree(argv)
+    return (lines, "") if code == 0 else (b"", f"IREE cannot read its own profile: {_last_status(errors)}")
+
+
+def _events(lines: bytes) -> list[_Event]:
+    events = []
+    for line in lines.splitlines():
+        try:
+            events.append(msgspec.json.decode(line, type=_Event))
+        except msgspec.DecodeError:
+            continue
+    return events
+
+
+def most_taken(lines: bytes) -> int | None:
+    """Reads the high-water mark of the device's pools, whose blocks hold weights and results.
+
+    Args:
+        lines: JSON objects of ``iree-profile memory``, one a line.
+    """
+    marks = [event.pool_bytes_committed_high_water for event in _events(lines) if event.kind == "memory_pool"]
+    return max(marks, default=0) or None
 
 
 def last_call(lines: bytes, calls: int) -> tuple[tuple[Dispatch, ...], str]:
@@ -93,16 +136,13 @@ def last_call(lines: bytes, calls: int) -> tuple[tuple[Dispatch, ...], str]:
         calls: How many were made.
 
     Returns:
-        As ``profile_calls``.
+        They, and why there are none; "" if there are some.
     """
-    events = []
-    for line in lines.splitlines():
-        try:
-            event = msgspec.json.decode(line, type=_Event)
-        except msgspec.DecodeError:
-            continue
-        if event.kind in ("dispatch_event", "host_dispatch_event") and "$async" in event.key:
-            events.append(event)
+    events = [
+        event
+        for event in _events(lines)
+        if event.kind in ("dispatch_event", "host_dispatch_event") and "$async" in event.key
+    ]
     if not events:
         return (), "IREE's profile of this device holds no dispatch"
     each = len(events) // calls
@@ -127,7 +167,7 @@ def last_call(lines: bytes, calls: int) -> tuple[tuple[Dispatch, ...], str]:
 
 def _mode(uri: str) -> str:
     """Times by the device's clock; for the CPU the host's is the device's."""
-    return "host-execution" if uri.startswith("local-") else "dispatch-events"
+    return "host-execution" if uri.startswith("local-") else "dispatch-events,memory-events"
 
 
 def _period_ns(event: _Event) -> float | None:

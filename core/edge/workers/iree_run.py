@@ -67,20 +67,6 @@ class Device:
             self.hal = driver.create_device_by_uri(self.uri)
         self.instance = runtime.VmInstance()
 
-    @property
-    def peak_bytes(self) -> int | None:
-        """Most bytes that the runtime's allocator had at a time; it takes whole blocks."""
-        return int(self._statistics["device_bytes_peak"]) if self.hal.allocator.has_statistics else None
-
-    @property
-    def allocated_bytes(self) -> int | None:
-        """All bytes that it ever took."""
-        return int(self._statistics["device_bytes_allocated"]) if self.hal.allocator.has_statistics else None
-
-    @property
-    def _statistics(self) -> dict[str, int]:
-        return dict(self.hal.allocator.statistics)
-
     def put(self, array: NDArray[Any]) -> Any:
         """Copies an array to the device."""
         return runtime.asdevicearray(self.hal, np.ascontiguousarray(array))

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_ERROR: Final = re.compile(r"^(?:(?P<place>\S+):\d+:\d+: )?error: (?P<words>.+)$", re.MULTILINE)
+_ERROR: Final = re.compile(r"^(?:\S+:\d+(?::\d+)?: )?error: (?P<words>.+)$", re.MULTILINE)
+_FOLLOWS: Final = re.compile(r"failed to (run translation|serialize|translate|compile) ")
+"""Errors that say that there was one before; which one is printed first is left to chance."""
+_IR: Final = re.compile(r"( that was explicitly marked illegal)?: %\d+.*")
 _OPERATOR: Final = re.compile(r'torch\.operator "onnx\.([A-Za-z0-9_.]+)"|\b(torch\.aten\.[a-z0-9_]+)')
 _EXCEPTION: Final = re.compile(r"^(?:[\w.]+\.)?(\w*(?:Error|Exception)): (.+)$", re.MULTILINE)
 _SOURCE_PLACE: Final = re.compile(r"^(?:Error \w+ \w+: )?c/runtime/src/\S+:\d+: ")
@@ -19,15 +22,17 @@ def compiler_words(code: int, errors: str) -> str:
         code: Its exit code.
         errors: What it wrote to stderr.
     """
-    found = _ERROR.search(errors)
-    if found is None:
+    found = list(_ERROR.finditer(errors))
+    if not found:
         if code < 0:
             return f"iree-compile was ended by signal {-code}"
         return _last_line(errors) or f"iree-compile ended with exit code {code} and said nothing"
-    rest = errors[found.end() :].splitlines()[1:2]
-    operator = _OPERATOR.search(rest[0]) if rest else None
-    words = _short(found["words"].rstrip(". "))
-    return f"{words} (at {operator[1] or operator[2]})" if operator else words
+    first = next((each for each in found if not _FOLLOWS.match(each["words"])), found[0])
+    # The line of the graph stands below the error.
+    below = ["".join(errors[each.end() :].splitlines(keepends=True)[1:2]) for each in (first, *found)]
+    operators = [operator for line in below if (operator := _OPERATOR.search(line))]
+    words = _short(_IR.sub("", first["words"]).rstrip(". "))
+    return f"{words} (at {operators[0][1] or operators[0][2]})" if operators else words
 
 
 def importer_words(code: int, errors: str) -> str:
