@@ -128,6 +128,7 @@ def _rows(result: EdgeResult) -> list[tuple[str, str]]:
         ("load", _seconds(result.load_s)),
         ("first call", _seconds(result.first_call_s)),
         ("warm call, median", _seconds(result.warm_call_s)),
+        ("reference, warm call", _seconds(result.reference_call_s)),
         ("prefill tokens/s", format_number(result.prefill_tokens_per_s, 4)),
         ("decode tokens/s", format_number(result.decode_tokens_per_s, 4)),
     ]

@@ -19,6 +19,7 @@ from core.analyses.categories import Category
 from core.files import printable
 from core.tables.columns import MISSING
 from core.tables.result import Column, ResultTable
+from core.units import NOT_MEASURED
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -158,6 +159,20 @@ def dispatch_table(result: EdgeResult) -> ResultTable:
             shown=False,
         ),
         _text(
+            "workgroups",
+            "Workgroups",
+            "How many, in each dimension.",
+            [_spelled(groups[name][-1].workgroups) for name in names],
+            shown=False,
+        ),
+        _text(
+            "workgroup_size",
+            "Workgroup size",
+            "Invocations in each dimension.",
+            [_spelled(groups[name][-1].workgroup_size) for name in names],
+            shown=False,
+        ),
+        _text(
             "full_name", "Full name", "As the runtime reports it.", [printable(n) for n in names], shown=False
         ),
     )
@@ -189,6 +204,10 @@ def _why_empty(result: EdgeResult) -> str:
     if result.state in ("refused", "failed", "cancelled"):
         return "It did not come so far."
     return "This backend does not time dispatches on this device."
+
+
+def _spelled(sides: tuple[int, int, int] | None) -> str:
+    return NOT_MEASURED if sides is None else "×".join(map(str, sides))
 
 
 def _sum_ns(dispatches: Sequence[Dispatch]) -> int | None:

@@ -104,7 +104,7 @@ def _no_factory(path: str) -> DashboardError:
 
 
 def functions_of(path: Path) -> list[str]:
-    """Names of the functions that a script defines at its top, without running it; [] if it cannot be read."""
+    """Names of the functions at a script's top, without running it; [] if it cannot be read."""
     try:
         text = path.read_bytes()[:_MOST_SCRIPT_BYTES]
         tree = ast.parse(text)

@@ -88,6 +88,8 @@ class EdgeResult(msgspec.Struct, frozen=True, kw_only=True):
     first_call_s: float | None = None
     warm_call_s: float | None = None
     """Median of the judged case."""
+    reference_call_s: float | None = None
+    """The same of the reference, in fp32 on the CPU."""
     prefill_tokens_per_s: float | None = None
     decode_tokens_per_s: float | None = None
     max_abs_error: float | None = None

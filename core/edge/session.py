@@ -172,6 +172,7 @@ def _with_model(known: EdgeResult, model: PreparedModel) -> EdgeResult:
         reference=model.reference,
         tokens=model.cases[0].tokens,
         export_s=model.export_s,
+        reference_call_s=model.cases[0].reference_call_s,
         problems=tuple(EdgeProblem(code=code, message=message) for code, message in model.problems),
     )
 

@@ -10,6 +10,7 @@ import statistics
 import sys
 import time
 
+import google.protobuf.message
 import numpy as np
 import onnx
 from onnx import helper
@@ -20,6 +21,16 @@ SEED = 0
 MOST_ACTIVATIONS = 20
 FEWEST_CALLS, MOST_CALLS = 3, 20
 CALLS_BUDGET_S = 3.0
+BROKEN = (
+    RuntimeError,
+    ValueError,
+    TypeError,
+    KeyError,
+    IndexError,
+    onnx.checker.ValidationError,
+    onnx.shape_inference.InferenceError,
+    google.protobuf.message.Error,
+)
 OPEN_SIZE = 1
 """Of a dimension that the file leaves open."""
 
@@ -78,7 +89,7 @@ def read(path, shown):
     try:
         model = onnx.load(path, load_external_data=False)
         onnx.checker.check_model(path)
-    except Exception as error:
+    except (*BROKEN, OSError) as error:
         raise words.Refused(
             "onnx",
             "%s is no sound ONNX model: %s." % (shown, words.first_line(error).rstrip(".")),
@@ -185,7 +196,7 @@ def compute(path, model, arrays, shown):
         by = "ONNX Runtime %s, CPU" % onnxruntime.__version__
     try:
         outputs = session.run(names, arrays)
-    except Exception as error:
+    except (*BROKEN, NotImplementedError) as error:
         raise words.Refused(
             "onnx",
             "%s cannot be run with inputs made for it: %s." % (shown, words.first_line(error).rstrip(".")),
@@ -218,7 +229,7 @@ def activations_of(model):
     """Describe the largest results, as far as their shapes can be inferred."""
     try:
         inferred = onnx.shape_inference.infer_shapes(model)
-    except Exception:
+    except BROKEN:
         return []
     facts = []
     for value in [*inferred.graph.value_info, *inferred.graph.output]:

@@ -49,7 +49,7 @@ def asked(function):
         return function()
     except ImportError as error:
         return {"missing": str(error)}
-    except Exception as error:
+    except (RuntimeError, OSError, ValueError, TypeError, AttributeError) as error:
         return {"raised": "%s: %s" % (type(error).__name__, error)}
 
 

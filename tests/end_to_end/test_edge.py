@@ -30,7 +30,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("cache")
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def only_lavapipe(monkeypatch: pytest.MonkeyPatch, cache: Path) -> None:
     """The loader finds this driver, whatever else is installed."""
     if not os.path.exists(LAVAPIPE):
@@ -54,7 +54,7 @@ def edge(*words: str, code: int = 0) -> dict[str, Any]:
     return result
 
 
-def test_lavapipe_is_listed_as_software(only_lavapipe: None) -> None:
+def test_lavapipe_is_listed_as_software() -> None:
     found = json.loads(run("devices", "--json").stdout)
     (device,) = found["vulkan"]
     assert device["name"].startswith("llvmpipe")
@@ -63,7 +63,7 @@ def test_lavapipe_is_listed_as_software(only_lavapipe: None) -> None:
     assert "vulkan_software_only" in {problem["code"] for problem in found["problems"]}
 
 
-def test_the_tiny_model_runs_on_lavapipe_and_agrees(only_lavapipe: None) -> None:
+def test_the_tiny_model_runs_on_lavapipe_and_agrees() -> None:
     result = edge(*SMALL)
     assert (result["backend"], result["device_key"], result["software"]) == ("iree", "vulkan:0", True)
     assert result["state"] == "agrees"
@@ -86,19 +86,19 @@ def test_the_tiny_model_runs_on_lavapipe_and_agrees(only_lavapipe: None) -> None
     assert again["max_abs_error"] == result["max_abs_error"]
 
 
-def test_the_reference_target_on_the_cpu_agrees_too(only_lavapipe: None) -> None:
+def test_the_reference_target_on_the_cpu_agrees_too() -> None:
     result = edge(*SMALL, "--device", "cpu")
     assert (result["state"], result["software"]) == ("agrees", False)
     assert result["max_abs_error"] < 1e-4
 
 
-def test_pytorch_itself_is_a_backend(only_lavapipe: None) -> None:
+def test_pytorch_itself_is_a_backend() -> None:
     result = edge(*SMALL, "--backend", "cpu")
     assert (result["state"], result["device_key"]) == ("agrees", "cpu")
     assert result["max_abs_error"] == 0.0
 
 
-def test_webgpu_on_this_driver_is_called_what_it_is(only_lavapipe: None) -> None:
+def test_webgpu_on_this_driver_is_called_what_it_is() -> None:
     """It refuses llvmpipe 22 and goes on with the CPU without an error; a newer Mesa really runs it."""
     pytest.importorskip("onnxruntime")
     done = run("edge", *SMALL, "--backend", "ort-webgpu", "--json")
@@ -115,7 +115,7 @@ def test_webgpu_on_this_driver_is_called_what_it_is(only_lavapipe: None) -> None
 
 
 def test_without_a_driver_the_cpu_is_used_and_it_is_said(
-    only_lavapipe: None, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Case E02."""
     monkeypatch.setenv("VK_DRIVER_FILES", "/nonexistent")
@@ -128,7 +128,7 @@ def test_without_a_driver_the_cpu_is_used_and_it_is_said(
 @needs_machine_code()
 @pytest.mark.parametrize("behaviour", ["aborts", "crashes"])
 def test_a_broken_driver_costs_only_itself(
-    only_lavapipe: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, behaviour: str
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, behaviour: str
 ) -> None:
     """Cases E03 and E13: it is named with its signal, and the good one beside it runs the model."""
     broken = write_driver(tmp_path, behaviour)
@@ -154,9 +154,7 @@ def test_a_broken_driver_costs_only_itself(
         (("--preset", "huge"), "invalid choice"),
     ],
 )
-def test_what_cannot_be_is_refused_in_two_lines(
-    only_lavapipe: None, words: tuple[str, ...], error: str
-) -> None:
+def test_what_cannot_be_is_refused_in_two_lines(words: tuple[str, ...], error: str) -> None:
     done = run("edge", *words)
     assert done.returncode == 2
     lines = done.stderr.splitlines()

@@ -238,9 +238,8 @@ def test_weights_of_an_onnx_file_come_from_beside_it_only(tmp_path: Path) -> Non
     folder.mkdir()
     model = onnx.load(onnx_file(folder / "net.onnx"))
     tensor = model.graph.initializer[0]
+    onnx.external_data_helper.set_external_data(tensor, "../secret")
     tensor.ClearField("raw_data")
-    tensor.data_location = TensorProto.EXTERNAL
-    tensor.external_data.add(key="location", value="../secret")
     (folder / "net.onnx").write_bytes(model.SerializeToString())
     with pytest.raises(DashboardError):
         prepare(model=str(folder / "net.onnx"))
