@@ -36,6 +36,7 @@ FileKind = Literal[
     "ncu_report",
     "ncu_csv",
     "memory_snapshot",
+    "model",
     "json",
     "csv",
     "folder",
@@ -54,6 +55,7 @@ _OPENS_ON: dict[FileKind, str] = {
     "json": "trace",
     "ncu_report": "nsight",
     "ncu_csv": "nsight",
+    "model": "edge",
 }
 _TRACE_ENDS = (".json", ".json.gz", ".gz", ".trace")
 _REPORT_ENDS = (".ncu-rep", ".ncu-repz")
@@ -438,18 +440,22 @@ _DETAILS: dict[FileKind, str] = {
     "json": "Opens on Trace if it is a profiler trace.",
     "ncu_report": "Opens on Nsight: kernels, sections, rules and metrics.",
     "ncu_csv": "Opens on Nsight: kernels and their metrics.",
+    "model": "Opens on Edge: the model is run on devices that are not CUDA.",
     "unknown": "Its content is of no kind that is known here.",
 }
 
 
 def _detail(kind: FileKind) -> str:
-    known = "Recognised, but this version opens runs, Python scripts, traces and Nsight Compute reports only."
+    known = (
+        "Recognised, but this version opens runs, Python scripts, traces, Nsight Compute reports and models "
+        "only."
+    )
     return _DETAILS.get(kind, known)
 
 
 def _kind_of_content(head: bytes, suffix: str) -> tuple[FileKind, str]:
-    """Decides on the first bytes; the suffix only tells a script from other text."""
-    for magic, kind, title in _MAGICS:
+    """Decides on the first bytes; the suffix tells scripts from other text, models from binaries."""
+    for magic, kind, title in (*_MODELS.get(suffix, ()), *_MAGICS):
         if head.startswith(magic):
             return kind, title
     if head[:1] == b"\x80" and b"segments" in head[:128]:
@@ -474,6 +480,12 @@ _MAGICS: tuple[tuple[bytes, FileKind, str], ...] = (
     (b"SQLite format 3\x00", "unknown", "SQLite database"),
     (b"PK\x03\x04", "unknown", "Zip archive"),
 )
+_MODELS: dict[str, tuple[tuple[bytes, FileKind, str], ...]] = {
+    # ModelProto begins with ir_version, field 1 as a varint. Source: onnx/onnx.proto (1.19).
+    ".onnx": ((b"\x08", "model", "ONNX model"),),
+    # torch.export.save writes a zip archive (torch 2.13, torch/export/pt2_archive).
+    ".pt2": ((b"PK\x03\x04", "model", "PyTorch exported model"),),
+}
 
 
 def _kind_of_json(text: str) -> tuple[FileKind, str]:

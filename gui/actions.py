@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from gui.theme import Theme
 
-MENUS = ("File", "Run", "Trace", "Nsight", "Roofline", "View", "Help")
+MENUS = ("File", "Run", "Trace", "Nsight", "Roofline", "Edge", "View", "Help")
 """Menus in the order in which they are shown."""
 
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from core.runs.store import RunStore
     from gui.actions import ActionRegistry
+    from gui.edge.runs import EdgeRuns
     from gui.machine import Machine
     from gui.recent_work import RecentWork
     from gui.reports.open_reports import OpenReports
@@ -43,6 +44,7 @@ class PageContext:
     traces: OpenTraces
     reports: OpenReports
     points: PointSources
+    edge: EdgeRuns
     navigate: Callable[[str], None]
     open_path: Callable[[Path], None]
     open_paths: Callable[[Sequence[Path]], None]

@@ -27,6 +27,7 @@ from core.errors import DashboardError
 from core.runs.manifest import MANIFEST_NAME
 from gui.actions import ActionRegistry
 from gui.context import PageContext
+from gui.edge.runs import EdgeRuns
 from gui.machine import Machine
 from gui.machine_words import devices_line
 from gui.pages import PAGES
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from core.files import FileDescription
     from core.hardware.readings import GpuInfo
     from core.runs.store import RunFolder, RunStore
+    from gui.pages.edge import EdgePage
     from gui.pages.nsight import NsightPage
     from gui.pages.page import Page
     from gui.pages.roofline import RooflinePage
@@ -112,6 +114,7 @@ class MainWindow(QMainWindow):
             traces=OpenTraces(settings, self),
             reports=OpenReports(settings, self),
             points=PointSources(self),
+            edge=EdgeRuns(tasks, self),
             navigate=self.navigate,
             open_path=lambda path: self.opener.open([path]),
             open_paths=self.opener.open,
@@ -133,7 +136,7 @@ class MainWindow(QMainWindow):
         wants_inspector = self.context.settings.page_value("window", "inspector", True) is not False
         self.docks = Docks(self, theme, wants_inspector=wants_inspector)
         actions.set_theme(theme.theme)
-        for spec in window_actions(self, self.context.session, self.context.machine):
+        for spec in window_actions(self, self.context.session, self.context.machine, self.context.edge):
             actions.add(spec)
         self._menu = QMenu(self)
         actions.fill_menu(self._menu)
@@ -222,6 +225,10 @@ class MainWindow(QMainWindow):
     def roofline_page(self) -> RooflinePage | None:
         """The Roofline page while it is shown."""
         return cast("RooflinePage | None", self._shown_page("roofline"))
+
+    def edge_page(self) -> EdgePage | None:
+        """The Edge page while it is shown."""
+        return cast("EdgePage | None", self._shown_page("edge"))
 
     def _shown_page(self, name: str) -> Page | None:
         # Only what is built has been loaded, and only its own class has this name.

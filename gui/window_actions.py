@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gui.actions import ActionSpec
+from gui.edge_actions import edge_actions
 from gui.nsight_actions import nsight_actions
 from gui.pages import PAGES
 from gui.roofline_actions import roofline_actions
@@ -13,20 +14,24 @@ from gui.trace_actions import trace_actions
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from gui.edge.runs import EdgeRuns
     from gui.machine import Machine
     from gui.main_window import MainWindow
     from gui.run_session import RunSession
 
 
-def window_actions(window: MainWindow, session: RunSession, machine: Machine) -> list[ActionSpec]:
+def window_actions(
+    window: MainWindow, session: RunSession, machine: Machine, edge: EdgeRuns
+) -> list[ActionSpec]:
     """All actions, in the order in which menus and the palette show them."""
     return [
         *_file_actions(window),
         *_run_actions(window, session, machine),
-        *_machine_actions(machine),
+        *_machine_actions(machine, edge),
         *trace_actions(window.trace_page),
         *nsight_actions(window.nsight_page),
         *roofline_actions(window.roofline_page),
+        *edge_actions(window.edge_page),
         *_view_actions(window),
         *_help_actions(window),
     ]
@@ -208,16 +213,20 @@ def _why_no_snapshot(session: RunSession) -> str | None:
     return reason
 
 
-def _machine_actions(machine: Machine) -> list[ActionSpec]:
+def _machine_actions(machine: Machine, edge: EdgeRuns) -> list[ActionSpec]:
+    def detect() -> None:
+        machine.detect()
+        edge.look()
+
     return [
         ActionSpec(
             id="app.detect",
             text="Detect devices",
-            run=machine.detect,
+            run=detect,
             icon="hard-drives",
             menu="Run",
-            words="gpu nvidia",
-            enabled=lambda: "it is under way" if machine.detecting else None,
+            words="gpu nvidia vulkan metal",
+            enabled=lambda: "it is under way" if machine.detecting or edge.looking else None,
         ),
         ActionSpec(
             id="app.check",

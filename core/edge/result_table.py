@@ -73,8 +73,21 @@ def result_table(results: Sequence[EdgeResult]) -> ResultTable:
             wrong,
         ),
         _text("model", "Model", "What was run.", [printable(each.model) for each in results], shown=False),
-        _text("precision", "Type", "What was computed with.", [each.precision for each in results]),
-        _whole("tokens", "Tokens", "count", "Length of the prefill.", [each.tokens for each in results]),
+        _text(
+            "precision",
+            "Type",
+            "What was computed with.",
+            [each.precision for each in results],
+            shown=len({each.precision for each in results}) > 1,
+        ),
+        _whole(
+            "tokens",
+            "Tokens",
+            "count",
+            "Length of the prefill.",
+            [each.tokens for each in results],
+            shown=len({each.tokens for each in results}) > 1,
+        ),
         _float(
             "max_abs_error",
             "Max abs error",

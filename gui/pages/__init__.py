@@ -41,4 +41,5 @@ PAGES = (
     PageEntry("trace", "Trace", "rows", "TracePage"),
     PageEntry("nsight", "Nsight", "cpu", "NsightPage"),
     PageEntry("roofline", "Roofline", "chart-line-up", "RooflinePage"),
+    PageEntry("edge", "Edge", "device-mobile", "EdgePage"),
 )

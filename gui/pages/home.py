@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from core.files import SAMPLE_TRACE
+from core.files import SAMPLE_TRACE, printable
 from core.hardware.readings import count_words
 from core.runs.host import this_host
 from gui.machine_words import checks_of, machine_pairs
@@ -46,6 +46,9 @@ from gui.widgets.row_delegate import dress_table
 from gui.widgets.segmented import Segmented
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from core.edge.backend import EdgeTarget
     from core.errors import DashboardError
     from core.hardware.probe import Devices
     from gui.context import PageContext
@@ -124,6 +127,7 @@ class HomePage(Page):
     def _connect(self) -> None:
         context = self.context
         context.machine.changed.connect(self._show_machine)
+        context.edge.looked.connect(self._show_machine)
         context.theme.changed.connect(self._draw)
         context.recent.changed.connect(self._show_recent)
         context.recent.failed.connect(self.show_error)
@@ -148,6 +152,7 @@ class HomePage(Page):
         own = ActionButton(actions.action("run.own_script"), "Own script", icon=False)
         self._detect_text = Paragraph()
         self._detect_button = ActionButton(actions.action("app.detect"), icon=False)
+        on_edge = ActionButton(actions.action("view.edge"), "Run on them", icon=False)
         self._detect_note = ElidedLabel()
         set_kind(self._detect_note, kind="caption")
         opening = Paragraph(
@@ -173,7 +178,7 @@ class HomePage(Page):
                     "hard-drives",
                     "Detect devices",
                     self._detect_text,
-                    (self._detect_button, self._detect_note),
+                    (self._detect_button, on_edge, self._detect_note),
                 ),
             )
         ):
@@ -323,11 +328,14 @@ class HomePage(Page):
         self._launch_text.set_plain(f"{what} {state}")
         known = "Launch" if machine.why_not_choose() else f"Launch on {machine.where}"
         self._launch_button.set_text("Launching" if session.launching else known)
+        edge = self.context.edge
+        found = "" if edge.targets is None else f" Edge runs on {_named(edge.targets.targets)}."
         self._detect_text.set_plain(
-            "Find the NVIDIA GPUs of this machine. The probe runs in a child process with a time limit. "
-            "Vulkan devices are listed by the command line, main.py devices; Metal is not looked for yet."
+            "Find the NVIDIA GPUs, Vulkan and Metal devices of this machine, each asked in a child process "
+            f"with a time limit.{found}"
         )
-        self._detect_button.set_text("Detecting" if machine.detecting else "Detect devices")
+        busy = machine.detecting or edge.looking
+        self._detect_button.set_text("Detecting" if busy else "Detect devices")
         self._detect_note.set_full_text(_last_detection(machine.devices_checked_s, machine.devices))
         times = [at for at in (machine.devices_checked_s, machine.facts and machine.facts.checked_s) if at]
         self._checked.setText(f"checked {_clock(max(times))}" if times else "")
@@ -372,6 +380,16 @@ def _card(
     holder.addWidget(content)
     layout.addLayout(holder, 1)
     return card
+
+
+def _named(targets: Sequence[EdgeTarget]) -> str:
+    """Names of devices: "llvmpipe (Vulkan, software), CPU, 2 threads"."""
+    names = (
+        printable(each.name)
+        + ("" if each.api == "CPU" else f" ({each.api}{', software' if each.software else ''})")
+        for each in targets
+    )
+    return "; ".join(names)
 
 
 def _last_detection(checked_s: float | None, devices: Devices | None) -> str:

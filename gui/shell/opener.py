@@ -154,7 +154,8 @@ def refusal_words(description: FileDescription) -> tuple[str, str]:
     """(what it is, what can be opened) for a path that no page takes."""
     return (
         f"{description.name} was not opened: {_lower_start(description.title)}.",
-        f"{description.detail} This version opens runs, Python scripts, traces and Nsight Compute reports."
+        f"{description.detail} This version opens runs, Python scripts, traces, Nsight Compute reports and "
+        "models."
         if "this version opens" not in description.detail
         else description.detail,
     )
@@ -170,4 +171,4 @@ def _lower_start(title: str) -> str:
     )
 
 
-NAMES = frozenset({"Python", "Chrome", "Nsight"})
+NAMES = frozenset({"Python", "Chrome", "Nsight", "ONNX"})

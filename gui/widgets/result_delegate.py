@@ -18,7 +18,7 @@ from gui.widgets.category_swatch import SWATCH_PX, category_swatch
 from gui.widgets.row_delegate import MARK_PX, ROW_PX
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from PySide6.QtWidgets import QTableView
 
@@ -34,6 +34,8 @@ SWATCH_ROOM_PX: Final = SWATCH_PX + 8
 BAR_PX: Final = 40
 BAR_GAP_PX: Final = 6
 _BAR_HEIGHT_PX = 8
+_ICON_PX: Final = 14
+_ICON_ROOM_PX: Final = _ICON_PX + 6
 _KEPT_CUTS = 8_192
 
 _QUIET: Final = (NOT_MEASURED, NO_NAME)
@@ -60,6 +62,9 @@ class ResultDelegate(QStyledItemDelegate):
         self._loud: tuple[bool, ...] = ()
         self._with_bar: tuple[bool, ...] = ()
         self._may_be_wrong: tuple[bool, ...] = ()
+        self.icons: dict[str, Callable[[str], tuple[str, str] | None]] = {}
+        """By the key of a column of texts: what gives a text's icon and its colour; set by who shows it."""
+        self._icons: tuple[Callable[[str], tuple[str, str] | None] | None, ...] = ()
         self._cuts: dict[tuple[str, int], str] = {}
         self._swatches: dict[tuple[str, float], QPixmap] = {}
         theme.changed.connect(self._set_theme)
@@ -81,6 +86,7 @@ class ResultDelegate(QStyledItemDelegate):
         table = self._model.table
         columns = () if table is None else table.columns
         self._may_be_wrong = tuple(column.wrong is not None for column in columns)
+        self._icons = tuple(self.icons.get(column.key) for column in columns)
         self._swatch_column = name if category >= 0 else -1
         self._name_column = name
 
@@ -94,7 +100,8 @@ class ResultDelegate(QStyledItemDelegate):
         width = self._metrics.horizontalAdvance(text) + 2 * PAD_PX + 2
         if self._model.has_bar(column):
             width = self._number_px + BAR_PX + BAR_GAP_PX + 2 * PAD_PX
-        return width + (SWATCH_ROOM_PX if column == self._swatch_column else 0)
+        has_icon = column < len(self._icons) and self._icons[column] is not None
+        return width + (SWATCH_ROOM_PX if column == self._swatch_column else _ICON_ROOM_PX if has_icon else 0)
 
     def paint_row(
         self,
@@ -140,6 +147,11 @@ class ResultDelegate(QStyledItemDelegate):
         elif self._with_bar[column]:
             self._draw_bar(painter, left, top, room, self._model.share(place, column))
         text = self._model.cell(place, column)
+        icon_of = self._icons[column]
+        if icon_of is not None:
+            self._draw_icon(painter, left, top, icon_of(text))
+            left += _ICON_ROOM_PX
+            room -= _ICON_ROOM_PX
         numeric = self._numeric[column]
         if not numeric or (len(text) + 1) * self._digit_px > room:
             text = self._cut(text, room)
@@ -148,6 +160,12 @@ class ResultDelegate(QStyledItemDelegate):
         else:
             painter.setPen(self._text if self._loud[column] and text not in _QUIET else self._text2)
         painter.drawText(left, top, room, ROW_PX, _RIGHT if numeric else _LEFT, text)
+
+    def _draw_icon(self, painter: QPainter, left: int, top: int, icon: tuple[str, str] | None) -> None:
+        if icon is not None:
+            ratio = self._view.devicePixelRatioF()
+            pixmap = self._theme.pixmap(*icon, _ICON_PX, ratio)
+            painter.drawPixmap(left, top + (ROW_PX - _ICON_PX) // 2, pixmap)
 
     def helpEvent(  # noqa: N802
         self,

@@ -133,6 +133,10 @@ class ResultTableWidget(QWidget):
         """Shows another table; filter, columns and sorting stay as the user left them for its name."""
         self.model.show_table(table, self.columns.sort_for(table))
 
+    def set_icons(self, key: str, icon_of: Callable[[str], tuple[str, str] | None]) -> None:
+        """Gives the texts of a column an icon each: its name and its colour, None for none."""
+        self._delegate.icons[key] = icon_of
+
     def focus_filter(self) -> None:
         """Puts the cursor into the filter field."""
         self.bar.field.enter()

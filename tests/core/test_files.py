@@ -234,6 +234,11 @@ CONTENTS: list[tuple[str, bytes, str, str]] = [
         "memory_snapshot",
         "CUDA memory snapshot",
     ),
+    ("m.onnx", b"\x08\x0a\x12\x07pytorch\x1a\x062.13.0", "model", "ONNX model"),
+    ("m.pt2", b"PK\x03\x04\x00\x00\x08\x08", "model", "PyTorch exported model"),
+    ("fake.onnx", b"hello\n", "unknown", "Text file"),
+    ("fake.pt2", b"\x80\x02\x00\x00", "unknown", "Binary file"),
+    ("m.zip", b"PK\x03\x04\x00\x00\x08\x08", "unknown", "Zip archive"),
     ("bin", bytes(range(256)), "unknown", "Binary file"),
     ("notes.txt", b"hello\n", "unknown", "Text file"),
     ("fake.py", bytes(range(256)), "unknown", "Binary file"),
@@ -252,7 +257,8 @@ def test_content_decides(tmp_path: Path, name: str, content: bytes, kind: str, t
     assert found.detail.endswith(".")
     tried_as_trace = kind in ("trace", "json") or name == "empty.json"
     tried_as_report = kind in ("ncu_report", "ncu_csv") or name == "empty.ncu-rep"
-    assert found.opens_on == ("trace" if tried_as_trace else "nsight" if tried_as_report else None)
+    other = "edge" if kind == "model" else None
+    assert found.opens_on == ("trace" if tried_as_trace else "nsight" if tried_as_report else other)
 
 
 def test_a_folder_of_traces_names_them_by_rank(tmp_path: Path) -> None:

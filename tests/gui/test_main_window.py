@@ -84,7 +84,7 @@ def test_the_list_of_pages_says_what_the_pages_say(entry: PageEntry) -> None:
 def test_pages_change_by_rail_and_by_key(qtbot: QtBot, window: MainWindow) -> None:
     assert window.page.NAME == "home"
     rail = {button.text(): button for button in window.rail.findChildren(QToolButton)}
-    assert list(rail) == ["Home", "Run", "Trace", "Nsight", "Roofline", "Settings"]
+    assert list(rail) == ["Home", "Run", "Trace", "Nsight", "Roofline", "Edge", "Settings"]
     QTest.mouseClick(rail["Run"], Qt.MouseButton.LeftButton)
     assert window.page.NAME == "run"
     assert rail["Run"].isChecked()
