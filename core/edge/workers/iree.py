@@ -15,9 +15,8 @@ import msgspec
 import numpy as np
 
 from core.edge.events import Began, Called, Dispatched, Ended, Finished, Memory, Noted
-from core.edge.models import PREPARED_FILE, PreparedModel
 from core.edge.workers.iree_ceilings import measure_ceilings
-from core.edge.workers.iree_compile import Compiler, versions
+from core.edge.workers.iree_compile import Compiler, prepared_cases, versions
 from core.edge.workers.iree_profile import profile_calls
 from core.edge.workers.iree_run import (
     Device,
@@ -27,7 +26,6 @@ from core.edge.workers.iree_run import (
     outputs_of,
     resident_peak_bytes,
 )
-from core.edge.workers.refusal import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -57,7 +55,6 @@ class _Run:
         self._folder = Path(job.model_folder)
         self._work = Path(job.work_folder)
         self._kind = job.device.partition(":")[0]
-        self._cases = _cases(self._folder)
         self._functions: dict[str, str] = {}
         self._compiler = Compiler(Path(job.cache_folder) / "iree", self._kind, job.options)
 
@@ -66,7 +63,7 @@ class _Run:
         job = self._job
         # Before minutes of compiling for a device that is not there.
         device = Device(job.device, job.device_uuid)
-        cases = [self._case(name) for name in job.cases]
+        cases = prepared_cases(self._folder, job.cases)
         programs = [self._compile(case) for case in cases]
         moved = [self._run(device, case, compiled) for case, compiled in zip(cases, programs, strict=True)]
         memory = Memory(
@@ -82,11 +79,6 @@ class _Run:
             self._ceilings(device)
         self._compiler.shrink()
         self._tell(Finished(backend_version=versions()[0], device_name=device.name))
-
-    def _case(self, name: str) -> PreparedCase:
-        if name not in self._cases:
-            raise RefusedError("job", f"The exported model has no case {name}.", "Run it again.")
-        return self._cases[name]
 
     @contextmanager
     def _stage(self, stage: Stage, case: str = "", words: str = "") -> Iterator[None]:
@@ -154,13 +146,3 @@ class _Run:
 
 def _most(sizes: list[int | None]) -> int | None:
     return max((each for each in sizes if each is not None), default=None)
-
-
-def _cases(folder: Path) -> dict[str, PreparedCase]:
-    try:
-        model = msgspec.json.decode((folder / PREPARED_FILE).read_bytes(), type=PreparedModel)
-    except (OSError, msgspec.DecodeError) as error:
-        raise RefusedError(
-            "job", f"The exported model cannot be read: {error}.", "Run it again; it is exported anew."
-        ) from error
-    return {case.name: case for case in model.cases}

@@ -11,21 +11,27 @@ import contextlib
 import hashlib
 import json
 import os
+import shutil
 import tempfile
+import time
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import msgspec
 import onnx
 from google.protobuf.message import DecodeError
 
+from core.edge.models import PREPARED_FILE, PreparedModel
 from core.edge.workers.iree_tools import IMPORT_ONNX, compiler, run_iree
 from core.edge.workers.iree_words import compiler_words, importer_words
 from core.edge.workers.refusal import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from core.edge.models import PreparedCase
 
 TARGETS: Final[dict[str, tuple[str, ...]]] = {
     "vulkan": ("--iree-hal-target-device=vulkan",),
@@ -40,6 +46,9 @@ TARGETS: Final[dict[str, tuple[str, ...]]] = {
 
 CAP_BYTES: Final = 8 * 2**30
 _SCHEMA: Final = 1
+_PART: Final = ".part-"
+_LEFT_S: Final = 86400.0
+"""So old is nothing that somebody still writes."""
 _BLOCK_BYTES: Final = 2**22
 _LARGE_BYTES: Final = 2**30
 """Weights from which on the importer is not to read them into one protobuf, which ends at 2 GiB."""
@@ -114,7 +123,11 @@ class Compiler:
         return self._program(_key(key, *self._flags), source)[0]
 
     def shrink(self) -> None:
-        """Removes what was unused the longest where the folder is over its cap."""
+        """Removes what killed workers left, and over the cap what was unused the longest."""
+        old_s = time.time() - _LEFT_S
+        for each in self._folder.glob(f"{_PART}*"):
+            if each.stat().st_mtime < old_s:
+                shutil.rmtree(each) if each.is_dir() else each.unlink(missing_ok=True)
         files = [(each.stat(), each) for each in self._folder.iterdir() if each.is_file()]
         whole = sum(facts.st_size for facts, _ in files)
         for facts, each in sorted(files, key=lambda pair: pair[0].st_mtime_ns):
@@ -142,7 +155,7 @@ class Compiler:
     def _import(self, graph: Path, text: Path, imported: Path) -> Path | None:
         """Imports a graph; returns its weights."""
         large = sum(each.stat().st_size for each in _files_of(graph)) > _LARGE_BYTES
-        with _fresh(text) as part, tempfile.TemporaryDirectory(dir=self._folder) as folder:
+        with _fresh(text) as part, tempfile.TemporaryDirectory(prefix=_PART, dir=self._folder) as folder:
             archive = Path(folder) / "weights.irpa"
             argv = [*IMPORT_ONNX, str(graph), "-o", str(part), "--externalize-params"]
             argv += ["--save-params-to", str(archive), *(["--large-model"] if large else [])]
@@ -172,6 +185,25 @@ class Compiler:
             self._used.add(each)
             with contextlib.suppress(OSError):
                 os.utime(each)
+
+
+def prepared_cases(folder: Path, names: Sequence[str]) -> list[PreparedCase]:
+    """Finds cases of an exported model.
+
+    Raises:
+        RefusedError: It is not whole, or has no such case.
+    """
+    try:
+        model = msgspec.json.decode((folder / PREPARED_FILE).read_bytes(), type=PreparedModel)
+    except (OSError, msgspec.DecodeError) as error:
+        raise RefusedError(
+            "job", f"The exported model cannot be read: {error}.", "Run it again; it is exported anew."
+        ) from error
+    cases = {case.name: case for case in model.cases}
+    missing = [name for name in names if name not in cases]
+    if missing:
+        raise RefusedError("job", f"The exported model has no case {missing[0]}.", "Run it again.")
+    return [cases[name] for name in names]
 
 
 def load_graph(path: Path) -> onnx.ModelProto:
@@ -234,7 +266,7 @@ def _read_name(path: Path) -> str | None:
 @contextlib.contextmanager
 def _fresh(path: Path) -> Iterator[Path]:
     """Gives a passing name; what was written there gets its real name when all went well."""
-    descriptor, name = tempfile.mkstemp(prefix=".part-", suffix=path.suffix, dir=path.parent)
+    descriptor, name = tempfile.mkstemp(prefix=_PART, suffix=path.suffix, dir=path.parent)
     os.close(descriptor)
     part = Path(name)
     try:

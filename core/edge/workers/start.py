@@ -17,8 +17,8 @@ from core.hardware.child import answering
 if TYPE_CHECKING:
     from core.edge.events import Event
 
-WORKERS: Final = {"iree": "iree", "ort-webgpu": "ort_webgpu", "cpu": "cpu"}
-"""The module of each backend that runs in a process of ours."""
+WORKERS: Final = {"iree": "iree", "iree-vmfb": "iree_vmfb", "ort-webgpu": "ort_webgpu", "cpu": "cpu"}
+"""The module of each backend that runs in a process of ours, and of the export for phones."""
 
 
 def run_worker(job_file: str) -> None:
