@@ -104,4 +104,6 @@ def _exports() -> tuple[tuple[str, str, Callable[[EdgePage], object]], ...]:
         ("results", "json", lambda shown: shown.results.ask_export("json")),
         ("dispatches", "csv", lambda shown: shown.dispatches.ask_export("csv")),
         ("dispatches", "json", lambda shown: shown.dispatches.ask_export("json")),
+        ("plot", "png", lambda shown: shown.ask_picture("png")),
+        ("plot", "svg", lambda shown: shown.ask_picture("svg")),
     )

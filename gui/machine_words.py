@@ -11,6 +11,7 @@ from core.units import format_bytes_gib, gib
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from core.edge.targets import EdgeTargets
     from core.hardware.readings import GpuInfo
     from core.runs.manifest import Host
     from gui.machine import Machine
@@ -26,6 +27,17 @@ def gpus_line(gpus: Sequence[GpuInfo]) -> str:
     names = Counter(gpu.name.removeprefix("NVIDIA ") for gpu in gpus if gpu.computes)
     lines = [f"{count} × {name}" if count > 1 else name for name, count in names.items()]
     return ", ".join(lines) or "none"
+
+
+def edge_line(targets: EdgeTargets | None) -> str:
+    """Devices that are not CUDA, for the status bar: "1 Vulkan device, software"; "" while not known."""
+    devices = [each for each in (() if targets is None else targets.targets) if each.api != "CPU"]
+    lines = []
+    for api in dict.fromkeys(each.api for each in devices):
+        of_api = [each for each in devices if each.api == api]
+        software = ", software" if all(each.software for each in of_api) else ""
+        lines.append(f"{len(of_api)} {api} {'device' if len(of_api) == 1 else 'devices'}{software}")
+    return "; ".join(lines)
 
 
 def devices_line(machine: Machine) -> str:

@@ -29,7 +29,7 @@ from gui.actions import ActionRegistry
 from gui.context import PageContext
 from gui.edge.runs import EdgeRuns
 from gui.machine import Machine
-from gui.machine_words import devices_line
+from gui.machine_words import devices_line, edge_line
 from gui.pages import PAGES
 from gui.recent_work import RecentWork
 from gui.reports.open_reports import OpenReports
@@ -179,6 +179,7 @@ class MainWindow(QMainWindow):
         context.theme.changed.connect(self._show_theme)
         context.tasks.crashed.connect(self.report_bug)
         context.machine.changed.connect(self._show_machine)
+        context.edge.looked.connect(self._show_machine)
         self.rail.page_chosen.connect(self.navigate)
         self.rail.settings_chosen.connect(self.show_settings)
         self.top_bar.search_pressed.connect(self.open_palette)
@@ -338,7 +339,8 @@ class MainWindow(QMainWindow):
             self.context.recent.refresh()
 
     def _show_machine(self) -> None:
-        self.status.set_devices(devices_line(self.context.machine))
+        lines = (devices_line(self.context.machine), edge_line(self.context.edge.targets))
+        self.status.set_devices("; ".join(filter(None, lines)))
         self._refresh_actions()
         self._save_timer.start()
 

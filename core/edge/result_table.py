@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from core.edge.result import Agreement, CaseResult, EdgeResult
 from core.files import printable
 from core.tables.columns import MISSING
 from core.tables.result import Column, ResultTable, Unit
@@ -14,7 +15,7 @@ from core.tables.result import Column, ResultTable, Unit
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from core.edge.result import EdgeResult, EdgeState
+    from core.edge.result import EdgeState
     from core.tables.columns import Bool
 
 STATE_WORDS: Final[dict[EdgeState, str]] = {
@@ -27,17 +28,63 @@ STATE_WORDS: Final[dict[EdgeState, str]] = {
     "cancelled": "cancelled",
 }
 WRONG: Final[frozenset[EdgeState]] = frozenset(("disagrees", "ran_elsewhere", "impossible", "failed"))
+REFERENCE: Final = "reference"
+"""Id of a row that stands for the reference's own run."""
+
 _NS: Final = 1e9
 
 
 def state_words(result: EdgeResult) -> str:
     """What became of it: "agrees, software"."""
+    if result.id == REFERENCE:
+        return REFERENCE
     words = STATE_WORDS[result.state]
     if result.state == "ran_elsewhere" and {each.provider for each in result.providers} == {
         "CPUExecutionProvider"
     }:
         words = "ran on the CPU"
     return f"{words}, software" if result.software and result.state == "agrees" else words
+
+
+def reference_rows(results: Iterable[EdgeResult]) -> tuple[EdgeResult, ...]:
+    """The references' own runs, as results to list behind the others: one for each model and length."""
+    found: dict[tuple[str, int | None], EdgeResult] = {}
+    for each in results:
+        call_s = each.reference_call_s
+        if call_s is None or not call_s > 0 or (each.model, each.tokens) in found:
+            continue
+        backend, _, device = each.reference.partition(", ")
+        exact = Agreement(
+            max_abs_error=0.0, rel_error=0.0, argmax_agreement=1.0, nan_count=0, tolerance=0.0, agrees=True
+        )
+        case = CaseResult(
+            case="", tokens=each.tokens, first_call_s=call_s, warm_calls_s=(call_s,), agreement=exact
+        )
+        found[each.model, each.tokens] = EdgeResult(
+            id=REFERENCE,
+            started_ns=each.started_ns,
+            state="agrees",
+            backend=backend,
+            backend_version=None,
+            device=device or "CPU",
+            device_key="cpu",
+            software=False,
+            model=each.model,
+            parameters=each.parameters,
+            weight_bytes=each.weight_bytes,
+            precision="fp32",
+            tokens=each.tokens,
+            reference=each.reference,
+            warm_call_s=call_s,
+            prefill_tokens_per_s=None if each.tokens is None else each.tokens / call_s,
+            max_abs_error=0.0,
+            rel_error=0.0,
+            argmax_agreement=1.0,
+            nan_count=0,
+            agrees=True,
+            cases=(case,),
+        )
+    return tuple(found.values())
 
 
 def backend_words(result: EdgeResult) -> str:
@@ -146,7 +193,8 @@ def result_table(results: Sequence[EdgeResult]) -> ResultTable:
 
 
 def _quantiles(calls: Sequence[tuple[float, ...]], share: float) -> list[float | None]:
-    return [quantile_s(each, share) if each else None for each in calls]
+    # Of one call there is no spread.
+    return [quantile_s(each, share) if len(each) > 1 else None for each in calls]
 
 
 def _text(  # noqa: PLR0913  (a column)

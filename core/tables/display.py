@@ -56,7 +56,7 @@ _DELAYS: Final = "delays"
 _SUMS: Final = "sums"
 _TIMES: Final = (
     (_DELAYS, re.compile("delay|clock_skew")),
-    ("times of one call", re.compile("(mean|min|max|p50|p99)_ns$")),
+    ("times of one call", re.compile("(mean|min|max|p05|p50|p95|p99)_ns$")),
     (_SUMS, re.compile("(^sum|_total|_self)_ns$")),
     ("parts", re.compile("")),
 )

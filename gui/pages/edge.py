@@ -23,13 +23,14 @@ from PySide6.QtWidgets import (
 from core.edge.backends import all_backends
 from core.edge.dispatch_table import dispatch_table
 from core.edge.model_words import functions_of, model_spec
-from core.edge.result_table import backend_words, result_table
+from core.edge.result_table import REFERENCE, backend_words, reference_rows, result_table
 from core.edge.session import EdgeRequest
 from core.errors import DashboardError
 from core.files import printable
 from core.units import format_count
 from gui.pages.page import Page
 from gui.plain_text import plain_label
+from gui.plots.export import save_png, save_svg
 from gui.theme import set_kind
 from gui.widgets.edge_bar import EdgeBar
 from gui.widgets.edge_devices import DeviceCards
@@ -260,6 +261,36 @@ class EdgePage(Page):
             decode=self.bar.decode.isChecked() and preset is not None,
         )
 
+    # --- pictures
+
+    def ask_picture(self, kind: str) -> None:
+        """Asks where the picture of the shown plot should go."""
+        dialog = QFileDialog(self, "Export the plot")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setNameFilter(f"{kind.upper()} (*.{kind})")
+        dialog.setDefaultSuffix(kind)
+        dialog.selectFile(f"edge-{'roofline' if self._on_roofline else 'latency'}.{kind}")
+        dialog.fileSelected.connect(lambda name: self.export_picture(Path(name)))
+        dialog.open()
+
+    def export_picture(self, path: Path) -> None:
+        """Writes the shown plot, as SVG if the name says so, else as PNG."""
+        plot: QWidget = self.roofline.view if self._on_roofline else self.latency.plot
+        try:
+            if path.suffix.lower() == ".svg":
+                save_svg(plot, path, self.subtitle())
+            else:
+                save_png(plot, path)
+        except DashboardError as error:
+            self.show_error(error)
+        else:
+            self.told.emit(f"{printable(path.name)} written")
+
+    @property
+    def _on_roofline(self) -> bool:
+        return self.tabs.currentIndex() == ROOFLINE
+
     # --- running
 
     def run(self) -> None:
@@ -347,16 +378,16 @@ class EdgePage(Page):
     def _show_results(self) -> None:
         results = self.runs.results
         self.tabs.setTabText(HISTORY, f"History {format_count(len(results))}" if results else "History")
-        self._shown_results = results if self.tabs.currentIndex() == HISTORY else newest(results)
+        several = (*newest(results), *reference_rows(results))
+        self._shown_results = results if self.tabs.currentIndex() == HISTORY else several
         if self.result is None and self._shown_results:
             self._selected = self._shown_results[0].id
         self.results.show_table(result_table(self._shown_results))
         self._mark_row()
         self._show_result()
-        on_roofline = self.tabs.currentIndex() == ROOFLINE
-        filled = self.roofline if on_roofline else self._both
+        filled = self.roofline if self._on_roofline else self._both
         self._content.setCurrentWidget(filled if results else self._nothing)
-        self.results.bar.setVisible(bool(results) and not on_roofline)
+        self.results.bar.setVisible(bool(results) and not self._on_roofline)
 
     def _select(self, result_id: str) -> None:
         self._selected = result_id
@@ -387,7 +418,11 @@ class EdgePage(Page):
         self.context.actions.refresh()
 
     def _forget(self, chosen: RowChosen) -> None:
-        self.runs.forget(self._shown_results[chosen.row])
+        result = self._shown_results[chosen.row]
+        if result.id == REFERENCE:
+            self.told.emit("The reference goes with its results")
+            return
+        self.runs.forget(result)
         self._show_results()
 
 

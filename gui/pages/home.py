@@ -111,6 +111,7 @@ class HomePage(Page):
     def _fit(self) -> None:
         self._side.setFixedWidth(NARROW_SIDE_PX if self._narrow else SIDE_PX)
         self._table.setColumnHidden(SIZE, self._narrow)
+        self._detect_note.setVisible(not self._narrow)
         for column, width in (NARROW_COLUMN_PX if self._narrow else COLUMN_PX).items():
             self._table.setColumnWidth(column, width)
 
@@ -152,7 +153,7 @@ class HomePage(Page):
         own = ActionButton(actions.action("run.own_script"), "Own script", icon=False)
         self._detect_text = Paragraph()
         self._detect_button = ActionButton(actions.action("app.detect"), icon=False)
-        on_edge = ActionButton(actions.action("view.edge"), "Run on them", icon=False)
+        on_edge = ActionButton(actions.action("view.edge"), "Show Edge", icon=False)
         self._detect_note = ElidedLabel()
         set_kind(self._detect_note, kind="caption")
         opening = Paragraph(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QStandardItemModel
-from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QLineEdit, QPushButton, QSizePolicy, QWidget
 
 from core.edge.models import PRESET_SIZES, PRESET_TOKENS, preset_parameters
 from core.files import printable
@@ -103,6 +103,9 @@ class EdgeBar(QWidget):
         row.setContentsMargins(12, 0, 12, 0)
         row.setSpacing(8)
         unit = plain_label("tokens")
+        unit.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
+        self.run.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        self.reference.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         set_kind(unit, kind="caption")
         for widget in (self.model, self.tokens, unit, self.precision, self.backend, self.decode):
             row.addWidget(widget)

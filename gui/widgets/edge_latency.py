@@ -127,6 +127,7 @@ class LatencyPlot(QWidget):
         theme = self._theme.theme
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.fillRect(self.rect(), theme.color("chart-bg"))
         painter.setFont(theme.font(theme.px_small))
         timed = [row.spans_ms for row in self.rows if row.spans_ms is not None]
         metrics = painter.fontMetrics()

@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from core.edge.agreement import REL_TOLERANCE
-from core.edge.result_table import STATE_WORDS, state_words
+from core.edge.result_table import REFERENCE, STATE_WORDS, state_words
 from core.units import (
     NOT_MEASURED,
     format_bytes_gib,
@@ -119,7 +119,7 @@ def _range(device: VulkanDevice) -> str:
 
 def agreement_rows(result: EdgeResult) -> tuple[EvidenceRow, ...]:
     """How near the answer is to the reference, and to what it may come."""
-    if not result.cases:
+    if not result.cases or result.id == REFERENCE:
         return ()
     agreement = result.cases[0].agreement
     level = "error" if not agreement.agrees else "none"
@@ -183,6 +183,7 @@ def stage_pairs(result: EdgeResult) -> list[Pair]:
         *pairs,
         ("First call", _seconds(result.first_call_s), no_speed),
         ("Warm call", _seconds(result.warm_call_s), f"The median. {no_speed}"),
+        ("Reference, warm call", _seconds(result.reference_call_s), "fp32 on the CPU, the median."),
     ]
 
 

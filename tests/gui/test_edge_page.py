@@ -116,6 +116,30 @@ def test_states_have_an_icon_and_its_colour() -> None:
     assert state_icon("cancelled") == ("x", "text2")
 
 
+def test_the_reference_stands_in_the_same_table_without_a_spread_that_nobody_measured(page: EdgePage) -> None:
+    row = row_of(page, "reference")
+    assert [cell(page, row, key) for key in ("backend", "device")] == ["torch 2.13.0", "CPU"]
+    assert cell(page, row, "p50_ns") == "18.7"
+    assert cell(page, row, "p05_ns") == cell(page, row, "p95_ns") == NOT_MEASURED
+    assert cell(page, row, "max_abs_error") == "0"
+    page.results.select_rows([row])
+    assert page.edge_inspector.pill.text == "Reference"
+
+
+def test_columns_of_times_share_a_unit(page: EdgePage) -> None:
+    headers = [display.header for display in page.results.model.displays]
+    assert {"p50, ms", "p5, ms", "p95, ms"} <= set(headers)
+
+
+@pytest.mark.parametrize("tab", [RESULTS, ROOFLINE])
+def test_the_shown_plot_is_written_as_a_picture(page: EdgePage, tmp_path: Path, tab: int) -> None:
+    page._select(made_result(1).id)
+    page.tabs.setCurrentIndex(tab)
+    for kind, start in (("png", b"\x89PNG"), ("svg", b"<?xml")):
+        page.export_picture(tmp_path / f"plot.{kind}")
+        assert (tmp_path / f"plot.{kind}").read_bytes().startswith(start)
+
+
 def test_hollow_is_what_ran_on_no_gpu() -> None:
     rows = latency_rows(made_results())
     assert {row.label.partition(",")[0] for row in rows if row.hollow} == {"CPU", "llvmpipe"}
@@ -174,7 +198,8 @@ def test_only_the_newest_of_a_kind_stands_in_results_and_all_in_history(page: Ed
     page._show_results()
     assert page.tabs.tabText(HISTORY) == "History 9"
     assert page.results.model.table is not None
-    assert len(page.results.model.table) == 8
+    # The reference's own run stands behind the eight.
+    assert len(page.results.model.table) == 9
     assert again in newest(page.runs.results)
     assert made_result(1) not in newest(page.runs.results)
     page.tabs.setCurrentIndex(HISTORY)
