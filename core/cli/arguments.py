@@ -246,4 +246,6 @@ def _add_edge(parser: argparse.ArgumentParser) -> None:
     add("--checkpoint", metavar="FILE", help="weights: a state_dict that torch.save has written")
     add("--decode", action="store_true", help="also decode with a cache: the model with a causal mask")
     add("--python", default=sys.executable, metavar="PY", help="interpreter with torch (this one)")
+    add("--export", metavar="FILE", help="run nothing; write the model for a phone: .vmfb (IREE) or .pte")
+    add("--phone", metavar="TARGET", help="of a .vmfb: adreno, mali-g715, ... (any recent Android phone)")
     add("--json", action="store_true", help="as a JSON object; times in seconds")

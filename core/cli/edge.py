@@ -55,6 +55,10 @@ def run_edge_command(options: argparse.Namespace) -> int:
         checkpoint=options.checkpoint,
         decode=options.decode,
     )
+    if options.export is not None:
+        from core.cli.edge_export import export_for_phone  # noqa: PLC0415  (a command of its own, nearly)
+
+        return export_for_phone(options, model)
     targets = find_targets()
     request = EdgeRequest(
         model=model,

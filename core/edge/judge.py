@@ -131,8 +131,9 @@ def judge(  # noqa: PLR0913, PLR0917  (all that there is to judge by)
                 flops=prepared.flops,
             )
         )
-    state, why = _state(cases, heard, roof or measured_roof(heard.ceilings, model.precision))
     dispatches = () if heard.dispatched is None else heard.dispatched.dispatches
+    roof = roof or measured_roof(heard.ceilings, model.precision, dispatches)
+    state, why = _state(cases, heard, roof)
     untimed = dispatch_problem(dispatches)
     problems += [each for each in (*why, untimed) if each is not None]
     judged = with_facts(known, heard)

@@ -11,6 +11,8 @@ import torch.nn.functional as F  # noqa: N812  # the name that the whole field u
 from torch import nn
 
 STEPS = 8
+HIDDEN = -3e4
+"""Added to the score of what must not be looked at: its exponential is 0, and fp16 holds it."""
 
 
 class CausalDecode(nn.Module):
@@ -33,17 +35,20 @@ class CausalDecode(nn.Module):
         Returns:
             Scores (1, 1, vocab), and the keys and values with this token's.
         """
-        places = torch.arange(k.shape[3], device=k.device)
-        here = (places == position).view(1, 1, -1, 1)
-        known = (places <= position).view(1, 1, 1, -1)
+        places = torch.arange(k.shape[3], dtype=torch.float32, device=k.device)
+        # No masks of truth values or whole numbers: IREE 3.13 cannot compile these for Vulkan.
+        position = position.float()
+        later = (places - position).clamp(0, 1)
+        other = (places - position).abs().clamp(0, 1).to(k.dtype).view(1, 1, -1, 1)
+        bias = HIDDEN * later.to(k.dtype).view(1, 1, 1, -1)
         x = self.model.embedding(token)
         keys, values = [], []
         for layer, block in enumerate(self.model.blocks):
             h = block.norm1(x)
             query, key, value = self._heads_of(block, h)
-            keys.append(torch.where(here, key, k[layer]))
-            values.append(torch.where(here, value, v[layer]))
-            x = x + self._attend(block, query, keys[-1], values[-1], known)
+            keys.append(key * (1 - other) + k[layer] * other)
+            values.append(value * (1 - other) + v[layer] * other)
+            x = x + self._attend(block, query, keys[-1], values[-1], bias)
             x = x + block.feed_forward(block.norm2(x))
         scores = self.model.head(self.model.norm(x))
         return scores, torch.stack(keys), torch.stack(values)
@@ -51,11 +56,11 @@ class CausalDecode(nn.Module):
     def score_all(self, tokens):
         """Score what follows each of (1, length) tokens, without a cache: what the decode has to give."""
         length = tokens.shape[1]
-        known = torch.ones(length, length, dtype=torch.bool, device=tokens.device).tril()
+        bias = HIDDEN * torch.ones(length, length, device=tokens.device).triu(1)
         x = self.model.embedding(tokens)
         for block in self.model.blocks:
             query, key, value = self._heads_of(block, block.norm1(x))
-            x = x + self._attend(block, query, key, value, known)
+            x = x + self._attend(block, query, key, value, bias)
             x = x + block.feed_forward(block.norm2(x))
         return self.model.head(self.model.norm(x))
 
@@ -70,9 +75,9 @@ class CausalDecode(nn.Module):
         batch, length, _ = h.shape
         return [part.view(batch, length, self.heads, -1).transpose(1, 2) for part in packed.chunk(3, dim=-1)]
 
-    def _attend(self, block, query, key, value, known):
+    def _attend(self, block, query, key, value, bias):
         scores = query @ key.transpose(-1, -2) / math.sqrt(query.shape[-1])
-        weights = torch.softmax(scores.masked_fill(~known, float("-inf")), dim=-1)
+        weights = torch.softmax(scores + bias, dim=-1)
         mixed = (weights @ value).transpose(1, 2).flatten(2)
         return F.linear(mixed, block.attention.out_proj.weight)
 

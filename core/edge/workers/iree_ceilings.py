@@ -23,14 +23,18 @@ if TYPE_CHECKING:
     from core.edge.workers.iree_run import Device
 
 LONG_ENOUGH_S: Final = 0.02
+GROWTH: Final = 1.1
+"""A larger product that is so many times as fast is worth a larger one still."""
 BUDGET_S: Final = 5.0
 """Of both together; what has begun is finished."""
 FIRST_SIZE, LARGEST_SIZE = 256, 8192
-COPY_ELEMENTS: Final = 2**24
-"""64 MiB in fp32, twice of which are moved: above most caches, below the smallest binding limits."""
-CHAINS: Final = (1, 8, 64)
-"""Copies in one call, until it takes long enough: a call costs more than a copy on a fast device."""
-_REPEATS: Final = 5
+COPY_ELEMENTS: Final = 2**25
+"""128 MiB in fp32, twice of which are moved: above most caches, and the smallest binding limit in use."""
+CHAINS: Final = (1, 4, 16, 64)
+"""Copies in one call, as many as there is time for: a call costs more than a copy on a fast device, and on
+the CPU the memory that it takes anew each time."""
+_GROWTH: Final = 4
+_REPEATS: Final = 4
 
 _PRODUCT: Final = """
 func.func @ceiling(%a: tensor<{n}x{n}x{t}>, %b: tensor<{n}x{n}x{t}>) -> tensor<{n}x{n}xf32> {{
@@ -82,14 +86,17 @@ def _product(precision: Precision, device: Device, compiler: Compiler) -> Ceilin
     while True:
         ones = np.ones((size, size), dtype)
         taken_s = _best_s(device, compiler, _PRODUCT.format(n=size, t=word), [ones, ones], float(size))
-        best = max(best, (2 * size**3 / taken_s, size))
-        if taken_s >= LONG_ENOUGH_S or size == LARGEST_SIZE or time.perf_counter() >= until_s:
+        rate = 2 * size**3 / taken_s
+        grew = rate > GROWTH * best[0]
+        best = max(best, (rate, size))
+        # A call has a cost of its own: only when a larger product gains no more, the rate is the device's.
+        done = taken_s >= LONG_ENOUGH_S and not grew
+        if done or 2 * size > LARGEST_SIZE or time.perf_counter() + 8 * taken_s >= until_s:
             return Ceiling(what="gemm", type=precision, per_s=best[0], size=best[1])
-        while 2 * size <= LARGEST_SIZE:
+        size *= 2
+        while 2 * size <= LARGEST_SIZE and 8 * taken_s < LONG_ENOUGH_S:
             size *= 2
             taken_s *= 8
-            if taken_s >= LONG_ENOUGH_S:
-                break
 
 
 def _copy(device: Device, compiler: Compiler) -> Ceiling:
@@ -102,7 +109,8 @@ def _copy(device: Device, compiler: Compiler) -> Ceiling:
         text = "".join(parts) + f"  return %x{length} : tensor<{elements}xf32>\n}}\n"
         taken_s = _best_s(device, compiler, text, [zeros], float(length))
         best = max(best, length * 2 * zeros.nbytes / taken_s)
-        if taken_s >= LONG_ENOUGH_S or time.perf_counter() >= until_s:
+        next_s = taken_s * _GROWTH * (_REPEATS + 1)
+        if time.perf_counter() + next_s >= until_s:
             break
     return Ceiling(what="copy", type="", per_s=best, size=zeros.nbytes)
 
