@@ -115,7 +115,6 @@ class EdgePage(Page):
         both.setHandleWidth(1)
         both.addWidget(self.results)
         both.addWidget(below)
-        self._below = below
         self._content = QStackedWidget()
         for widget in (self._nothing, both, self.roofline):
             self._content.addWidget(widget)
@@ -382,7 +381,10 @@ class EdgePage(Page):
         self._shown_results = results if self.tabs.currentIndex() == HISTORY else several
         if self.result is None and self._shown_results:
             self._selected = self._shown_results[0].id
+        wanted = self._selected
         self.results.show_table(result_table(self._shown_results))
+        # The table has selected again what was selected in the one before.
+        self._selected = wanted
         self._mark_row()
         self._show_result()
         filled = self.roofline if self._on_roofline else self._both

@@ -191,8 +191,10 @@ class EdgeBar(QWidget):
         """Says what is going on; None for nothing."""
         running = stage is not None
         self.cancel.setVisible(running)
-        self.run.setText("Add to the queue" if running else "Run on selected")
-        behind = f", {waiting} waiting" if waiting else ""
+        # What it does now takes the room.
+        self.decode.setVisible(not running)
+        self.run.setText("Queue" if running else "Run on selected")
+        behind = f" ({waiting} waiting)" if waiting else ""
         if stage is not None:
             self.reference.set_full_text(f"{stage[:1].upper()}{stage[1:]}{behind}")
         else:

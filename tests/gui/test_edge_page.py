@@ -131,6 +131,16 @@ def test_columns_of_times_share_a_unit(page: EdgePage) -> None:
     assert {"p50, ms", "p5, ms", "p95, ms"} <= set(headers)
 
 
+def test_what_has_just_ended_is_selected_whatever_was_before(page: EdgePage) -> None:
+    at_result(page, "disagrees")
+    new = made_result(30, backend="ort-webgpu", device="Another made-up GPU", device_key="vulkan:3")
+    page.runs.results = (new, *page.runs.results)
+    page.runs.ended.emit(new)
+    assert page.result == new
+    assert page.results.current_row() == 0
+    assert page.edge_inspector.head.text.endswith("Another made-up GPU")
+
+
 @pytest.mark.parametrize("tab", [RESULTS, ROOFLINE])
 def test_the_shown_plot_is_written_as_a_picture(page: EdgePage, tmp_path: Path, tab: int) -> None:
     page._select(made_result(1).id)
@@ -306,8 +316,9 @@ def on_lavapipe(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VK_ICD_FILENAMES", LAVAPIPE)
 
 
+@pytest.mark.usefixtures("on_lavapipe")
 def test_one_click_runs_the_model_on_a_vulkan_device_and_it_agrees(
-    qtbot: QtBot, on_lavapipe: None, window: MainWindow, tasks: Tasks
+    qtbot: QtBot, window: MainWindow, tasks: Tasks
 ) -> None:
     window.navigate("edge")
     page = edge_page(window)
@@ -338,9 +349,8 @@ def test_one_click_runs_the_model_on_a_vulkan_device_and_it_agrees(
     later.deleteLater()
 
 
-def test_a_run_is_cancelled_and_those_behind_it_are_forgotten(
-    qtbot: QtBot, on_lavapipe: None, window: MainWindow
-) -> None:
+@pytest.mark.usefixtures("on_lavapipe")
+def test_a_run_is_cancelled_and_those_behind_it_are_forgotten(qtbot: QtBot, window: MainWindow) -> None:
     window.navigate("edge")
     page = edge_page(window)
     qtbot.waitUntil(lambda: page.runs.targets is not None, timeout=30_000)
