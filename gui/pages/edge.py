@@ -95,6 +95,7 @@ class EdgePage(Page):
         self._cards.setWidgetResizable(True)
         self._cards.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._cards.setWidget(self.devices)
+        self._cards.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._cards.setFrameShape(QFrame.Shape.NoFrame)
         self._cards.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self._nothing = EmptyState(self.context.theme, "device-mobile", [("Run on selected", self.run)])
@@ -333,6 +334,11 @@ class EdgePage(Page):
             missing = [each for backend in all_backends() if (each := backend.missing()) is not None]
             self.edge_inspector.show_missing(targets.problems, missing)
             self._cards.setFixedHeight(self.devices.row_px + 2)
+            # Cards are made after all else; the keys find them where they stand.
+            before: QWidget = self.bar.run
+            for card in self.devices.cards:
+                QWidget.setTabOrder(before, card.box)
+                before = card.box
             self._show_reachable()
         self._show_results()
         self._show_button()

@@ -157,8 +157,9 @@ class HomePage(Page):
         self._detect_note = ElidedLabel()
         set_kind(self._detect_note, kind="caption")
         opening = Paragraph(
-            "A trace of torch.profiler, an Nsight Compute report or CSV, a run folder or a training script. "
-            "Or drop it on this window. Memory snapshots are recognised, but not opened by this version."
+            "A trace of torch.profiler, an Nsight Compute report or CSV, a run folder, a training script or "
+            "a model (.onnx, .pt2). Or drop it on this window. Memory snapshots are recognised, but not opened by this "
+            "version."
         )
         grid = QGridLayout()
         grid.setSpacing(12)
@@ -396,7 +397,7 @@ def _named(targets: Sequence[EdgeTarget]) -> str:
 def _last_detection(checked_s: float | None, devices: Devices | None) -> str:
     if checked_s is None or devices is None:
         return ""
-    return f"last: {count_words(devices.gpus) or 'none found'}, {_clock(checked_s)}"
+    return f"last: {count_words(devices.gpus) or 'no NVIDIA GPU'}, {_clock(checked_s)}"
 
 
 def _clock(moment_s: float) -> str:

@@ -82,7 +82,7 @@ class MissingCard(QFrame):
         box.setEnabled(False)
         words = Paragraph()
         set_kind(words, kind="secondary")
-        words.set_plain(visible_text(f"{problem.message} {problem.hint}".strip()))
+        words.set_plain(visible_text(problem.message))
         words.setAlignment(Qt.AlignmentFlag.AlignTop)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(10, 8, 10, 8)

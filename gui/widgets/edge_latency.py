@@ -220,6 +220,7 @@ class EdgeLatency(QWidget):
         head.addWidget(note, 1)
         scrolled = QScrollArea()
         scrolled.setWidgetResizable(True)
+        scrolled.setAccessibleName("Latency")
         scrolled.setFrameShape(QFrame.Shape.NoFrame)
         scrolled.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scrolled.setWidget(self.plot)

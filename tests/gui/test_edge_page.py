@@ -21,6 +21,7 @@ from core.hardware.probe import DeviceProblem
 from core.units import NOT_MEASURED
 from gui.edge.runs import EdgeRuns
 from gui.pages.edge import HISTORY, RESULTS, ROOFLINE, EdgePage, newest
+from gui.pages.home import HomePage
 from gui.widgets.edge_devices import DeviceCards
 from gui.widgets.edge_latency import latency_rows
 from gui.widgets.edge_words import state_icon
@@ -258,6 +259,14 @@ def test_a_device_is_chosen_by_the_keyboard(qtbot: QtBot, theme: ThemeController
     assert missing.accessibleName() == "Metal needs macOS."
 
 
+def test_tab_goes_from_the_bar_to_the_devices(page: EdgePage) -> None:
+    page.bar.run.setFocus()
+    for card in page.devices.cards:
+        if card.isEnabled():
+            QTest.keyClick(page.window().focusWidget(), Qt.Key.Key_Tab)
+            assert page.window().focusWidget() is card.box
+
+
 def test_markup_in_the_name_of_a_device_is_text(page: EdgePage, qtbot: QtBot, theme: ThemeController) -> None:
     name = "<b>GPU</b> & <img src=x>"
     page.runs.targets = EdgeTargets(
@@ -271,6 +280,25 @@ def test_markup_in_the_name_of_a_device_is_text(page: EdgePage, qtbot: QtBot, th
     page._show_results()
     assert "&lt;b&gt;x&lt;/b&gt;" in page.edge_inspector.missing.text()
     assert cell(page, 0, "device") == name
+
+
+def test_home_names_the_devices_and_leads_to_the_page(qtbot: QtBot, window: MainWindow) -> None:
+    home = window.page
+    assert isinstance(home, HomePage)
+    window.context.edge.targets = EdgeTargets(
+        targets=(
+            made_target(SOFTWARE, "vulkan:0", api="Vulkan", software=True, default=True),
+            made_target(CPU, "cpu"),
+        ),
+        problems=(),
+    )
+    window.context.edge.looked.emit()
+    assert f"Edge runs on {SOFTWARE} (Vulkan, software); {CPU}." in home._detect_text.plain
+    assert "1 Vulkan device, software" in window.status._devices.full_text
+    window.context.actions.trigger("view.edge")
+    page = edge_page(window)
+    page._show_devices()
+    assert [card.target.name for card in page.devices.cards] == [SOFTWARE, CPU]
 
 
 # --- what is run

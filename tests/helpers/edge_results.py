@@ -11,6 +11,7 @@ from core.edge.events import Ceiling, Dispatch, ProviderCount
 from core.edge.result import Agreement, CaseResult, EdgeProblem, EdgeResult
 
 if TYPE_CHECKING:
+    from core.edge.backend import Api
     from core.edge.result import EdgeState
 
 GPU, INTEGRATED, SOFTWARE, CPU = (
@@ -22,9 +23,11 @@ GPU, INTEGRATED, SOFTWARE, CPU = (
 _START_NS = 1_800_000_000_000_000_000
 
 
-def made_target(name: str, key: str, *, software: bool = False, default: bool = False) -> EdgeTarget:
+def made_target(
+    name: str, key: str, *, api: Api = "CPU", software: bool = False, default: bool = False
+) -> EdgeTarget:
     """A target without facts of a driver."""
-    return EdgeTarget(key=key, name=name, api="CPU", software=software, default=default)
+    return EdgeTarget(key=key, name=name, api=api, software=software, default=default)
 
 
 def made_result(
