@@ -158,8 +158,8 @@ class HomePage(Page):
         set_kind(self._detect_note, kind="caption")
         opening = Paragraph(
             "A trace of torch.profiler, an Nsight Compute report or CSV, a run folder, a training script or "
-            "a model (.onnx, .pt2). Or drop it on this window. Memory snapshots are recognised, but not opened "
-            "by this version."
+            "a model (.onnx, .pt2). Or drop it on this window. Memory snapshots are recognised, but not "
+            "opened by this version."
         )
         grid = QGridLayout()
         grid.setSpacing(12)
