@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gui.pages.page import DocumentPage
 
 P = TypeVar("P")
-D = TypeVar("D", bound="DocumentPage[Any]")
+D = TypeVar("D", bound="DocumentPage[Any, Any]")
 
 
 class ShownPage(Generic[P]):
@@ -54,7 +54,7 @@ class ShownDocuments(ShownPage[D]):
         page = self._page()
         if page is None:
             return f"the {self._title} page is not shown"
-        return f"no {self.noun} is open" if page.view is None else None
+        return f"no {self.noun} is open" if page.document is None else None
 
     def one_tab(self) -> str | None:
         """Why there is no other file."""
@@ -66,7 +66,7 @@ class ShownDocuments(ShownPage[D]):
         """Why there is nothing to see of the file."""
         page = self._page()
         view = None if page is None else page.view
-        reading = view is not None and view.document.state != "open"
+        reading = view is None or view.document.state != "open"
         return self.no_tab() or (f"the {self.noun} is being read" if reading else None)
 
 

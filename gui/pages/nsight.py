@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gui.rooflines.sources import OwnerPage, PointAsked
 
 
-class NsightPage(DocumentPage[NsightView]):
+class NsightPage(DocumentPage[ReportDocument, NsightView]):
     """Shows what ``OpenReports`` lists."""
 
     NAME: ClassVar[OwnerPage] = "nsight"
@@ -78,10 +78,13 @@ class NsightPage(DocumentPage[NsightView]):
         self.baselines.keep_only(self.context.reports.paths)
         super()._show_list()
 
-    def _build_view(self, path: Path) -> NsightView:
+    def _build_document(self, path: Path) -> ReportDocument:
+        return ReportDocument(path, self.context.tasks, self)
+
+    def _build_view(self, path: Path, document: ReportDocument) -> NsightView:
         context = self.context
-        document = ReportDocument(path, context.tasks, self)
         view = NsightView(document, context.theme, context.tasks, context.settings, self.baselines)
+        # Behind the view's own: what can be done depends on what it shows.
         document.launch_ready.connect(context.actions.refresh)
         view.selection_changed.connect(lambda: self._selection_changed(path))
         view.failed.connect(self.show_error)
@@ -90,7 +93,7 @@ class NsightPage(DocumentPage[NsightView]):
 
     def _opened(self, path: Path) -> None:
         """Offers a report as a baseline, and its kernels to the roofline and to traces."""
-        document = self._views[path].document
+        document = self._files[path]
         self._offer_as_baseline(document)
         self.context.points.offer(
             PointSource(
@@ -111,10 +114,9 @@ class NsightPage(DocumentPage[NsightView]):
 
     def _show_asked(self, asked: PointAsked) -> None:
         """Chooses the launch behind a point of the roofline."""
-        view = self._views.get(asked.path)
-        if asked.page == "nsight" and view is not None:
+        if asked.page == self.NAME and asked.path in self._files:
             self.context.reports.show(asked.path)
-            view.show_kernel(asked.row)
+            self._view_of(asked.path).show_kernel(asked.row)
 
     def _selection_changed(self, path: Path) -> None:
         if path == self.context.reports.shown:
@@ -123,14 +125,12 @@ class NsightPage(DocumentPage[NsightView]):
 
     def _show_selection(self) -> None:
         """Tells the inspector which kernel is chosen."""
-        view, inspector = self.view, self.nsight_inspector
-        if view is None:
+        document, view, inspector = self.document, self.view, self.nsight_inspector
+        if document is None:
             inspector.show_nothing("No report is open.")
-            return
-        document, row = view.document, view.row
-        if document.report is None or document.kernels is None:
+        elif view is None or document.report is None or document.kernels is None:
             inspector.show_nothing("It is being read.")
-        elif row is None:
+        elif view.row is None:
             inspector.show_nothing("No kernels in this file.")
         else:
             inspector.show_kernel(document, view.shown_rows, view.place_words)

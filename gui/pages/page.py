@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Final, Generic, Protocol, TypeVar
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from core.files import not_opened
@@ -132,24 +132,26 @@ ROOFLINE: Final = "roofline"
 
 
 class DocumentView(Protocol):
-    """What stands in a tab of a page of documents: a widget, and the file that it shows."""
-
-    @property
-    def document(self) -> OpenedFile:
-        """The file."""
+    """What stands in a tab of a page of documents: a widget that shows one."""
 
     def take_keyboard(self) -> None:
         """The keys go to what is used most in it."""
 
 
+D = TypeVar("D", bound="OpenedFile")
 V = TypeVar("V", bound=DocumentView)
 
 
-class DocumentPage(Page, Generic[V]):
-    """A page that shows opened files as tabs; a file is read when its tab is first shown.
+class DocumentPage(Page, Generic[D, V]):
+    """A page that shows opened files as tabs.
 
-    A kind of page says how a view is built, what its inspector shows, and what
-    it does with a file that is open. It calls ``_follow`` when it is built.
+    A file is read when it is first the shown one, and gets its view when that is
+    first seen. Several that are opened at once are each the shown one in their
+    turn: all are read, but only the last one gets the many widgets of a view.
+
+    A kind of page says how a document and a view are built, what its inspector
+    shows, and what it does with a file that is open. It calls ``_follow`` when it
+    is built.
     """
 
     NAME: ClassVar[OwnerPage]
@@ -164,8 +166,12 @@ class DocumentPage(Page, Generic[V]):
         """
         super().__init__(context)
         self._documents = documents
+        self._files: dict[Path, D] = {}
         self._views: dict[Path, V] = {}
         self._before: Path | None = None
+        self._build_timer = QTimer(self)
+        self._build_timer.setSingleShot(True)
+        self._build_timer.timeout.connect(self._build_shown)
         self._tab_bar = DocumentBar(context.theme, documents, noun)
         self.tabs = self._tab_bar.tabs
         self.set_bar(self._tab_bar)
@@ -188,12 +194,16 @@ class DocumentPage(Page, Generic[V]):
         """What stands there without a file."""
         raise AssertionError("a page of documents says what stands there without one")
 
-    def _build_view(self, path: Path) -> V:
-        """Builds a view and its document, and listens to both."""
+    def _build_document(self, path: Path) -> D:
+        """Builds what reads a file, and listens to it."""
+        raise AssertionError("a page of documents says how they are read")
+
+    def _build_view(self, path: Path, document: D) -> V:
+        """Builds the view of a document, which may be open already, and listens to it."""
         raise AssertionError("a page of documents says how they are shown")
 
     def _is_as_listed(self, path: Path) -> bool:
-        """Whether a view still shows what the list means by its path."""
+        """Whether a document is still what the list means by its path."""
         return path in self._documents.paths
 
     def _opened(self, path: Path) -> None:
@@ -212,16 +222,17 @@ class DocumentPage(Page, Generic[V]):
 
     def subtitle(self) -> str:
         """Name and size of the shown file."""
-        view = self.view
-        return "" if view is None else view.document.subtitle()
+        document = self.document
+        return "" if document is None else document.subtitle()
 
     def wants_docks(self) -> bool:
         """Without a file there is nothing to inspect."""
-        return self.view is not None
+        return self._documents.shown is not None
 
     def shown(self) -> None:
         """Reads the shown file, if that has not been done; its view gets the keys."""
         self._read_shown()
+        self._show_content()
         if self.view is not None:
             self.view.take_keyboard()
 
@@ -246,8 +257,14 @@ class DocumentPage(Page, Generic[V]):
     # --- the list
 
     @property
+    def document(self) -> D | None:
+        """The file that is shown."""
+        shown = self._documents.shown
+        return None if shown is None else self._document_of(shown)
+
+    @property
     def view(self) -> V | None:
-        """The view of the file that is shown."""
+        """The view of the file that is shown; None also until it is built."""
         shown = self._documents.shown
         return None if shown is None else self._views.get(shown)
 
@@ -260,19 +277,29 @@ class DocumentPage(Page, Generic[V]):
         """Shows the next tab, or with -1 the one before; round the end."""
         self._tab_bar.show_neighbour(step)
 
+    def _document_of(self, path: Path) -> D:
+        """The document of a listed file, built when it is first asked for."""
+        document = self._files.get(path)
+        if document is None:
+            self._files[path] = document = self._build_document(path)
+            document.state_changed.connect(partial(self._state_changed, path))
+        return document
+
+    def _view_of(self, path: Path) -> V:
+        """The view of a listed file, built when it is first asked for."""
+        view = self._views.get(path)
+        if view is None:
+            self._views[path] = view = self._build_view(path, self._document_of(path))
+            self._stack.addWidget(_widget(view))
+        return view
+
     def _show_list(self) -> None:
-        """Makes tabs and views what the list says."""
-        documents = self._documents
-        for path in [path for path in self._views if not self._is_as_listed(path)]:
+        """Makes tabs and content what the list says."""
+        for path in [path for path in self._files if not self._is_as_listed(path)]:
             self._drop(path)
-        for path in documents.paths:
-            if path not in self._views:
-                self._views[path] = view = self._build_view(path)
-                view.document.state_changed.connect(partial(self._state_changed, path))
-                self._stack.addWidget(_widget(view))
         self._show_tabs()
         self._show_content()
-        if documents.shown is not None and self.isVisible():
+        if self.isVisible():
             self._read_shown()
         self._show_selection()
         self.subtitle_changed.emit()
@@ -281,6 +308,10 @@ class DocumentPage(Page, Generic[V]):
 
     def _show_content(self) -> None:
         view = self.view
+        if view is None and self._documents.shown is not None:
+            # What else comes in this turn of the event loop may be shown instead.
+            self._build_timer.start()
+            return
         wanted = self.empty if view is None else _widget(view)
         if self._stack.currentWidget() is not wanted:
             # A hidden page is left alone: its focus is taken when it is shown.
@@ -288,36 +319,47 @@ class DocumentPage(Page, Generic[V]):
             if view is not None:
                 view.take_keyboard()
 
+    def _build_shown(self) -> None:
+        """Builds the view of the shown file; a hidden page waits until it is seen."""
+        shown = self._documents.shown
+        if shown is not None and self.isVisible():
+            self._view_of(shown)
+            self._show_content()
+            self._show_selection()
+            self.status_changed.emit()
+            self.context.actions.refresh()
+
     def _drop(self, path: Path) -> None:
-        view = self._views.pop(path)
+        document, view = self._files.pop(path), self._views.pop(path, None)
         self.context.points.withdraw(self.NAME, path)
         self._closed(path)
-        view.document.close()
-        widget = _widget(view)
-        self._stack.removeWidget(widget)
-        widget.hide()
-        widget.deleteLater()
-        view.document.deleteLater()
+        document.close()
+        if view is not None:
+            widget = _widget(view)
+            self._stack.removeWidget(widget)
+            widget.hide()
+            widget.deleteLater()
+        document.deleteLater()
 
     def _read_shown(self) -> None:
         """Reads the shown file; the one before is where a refused one leads back to."""
-        view, shown = self.view, self._documents.shown
-        if view is None or shown is None:
+        shown, document = self._documents.shown, self.document
+        if shown is None or document is None:
             return
         self.context.points.look_at(self.NAME, shown)
-        if view.document.state == "waiting":
+        if document.state == "waiting":
             self.clear_error()
-            view.document.open()
-        if view.document.state == "open":
+            document.open()
+        if document.state == "open":
             self._before = shown
 
     def _read_again(self, path: Path) -> None:
-        view = self._views.get(path)
-        if view is not None and view.document.state in ("refused", "cancelled"):
-            view.document.open()
+        document = self._files.get(path)
+        if document is not None and document.state in ("refused", "cancelled"):
+            document.open()
 
     def _state_changed(self, path: Path, state: str) -> None:
-        document = self._views[path].document
+        document = self._files[path]
         if state in ("refused", "cancelled"):
             if state == "refused" and document.error is not None:
                 several = len(document.files) > 1

@@ -9,7 +9,7 @@ from core.files import SAMPLE_TRACE
 from gui.pages.page import DocumentPage
 from gui.plain_text import visible_text
 from gui.rooflines.sources import PointAsked, PointSource
-from gui.traces.document import TraceDocument
+from gui.traces.document import TraceDocument, rank_words
 from gui.traces.recent_reports import RecentReports
 from gui.widgets.empty_state import EmptyState
 from gui.widgets.trace_inspector import TraceInspector
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gui.traces.kernel_extras import MeasuredCall
 
 
-class TracePage(DocumentPage[TraceView]):
+class TracePage(DocumentPage[TraceDocument, TraceView]):
     """Shows what ``OpenTraces`` lists."""
 
     NAME: ClassVar[OwnerPage] = "trace"
@@ -112,25 +112,34 @@ class TracePage(DocumentPage[TraceView]):
     # --- the list
 
     def _is_as_listed(self, path: Path) -> bool:
-        return super()._is_as_listed(path) and self._views[
-            path
-        ].document.files == self.context.traces.files_of(path)
+        return super()._is_as_listed(path) and self._files[path].files == self.context.traces.files_of(path)
 
     def _show_tabs(self) -> None:
-        paths = self.context.traces.paths
-        self._tab_bar.show_documents([self._views[path].document.rank_words for path in paths])
+        self._tab_bar.show_documents([self._rank_words(path) for path in self.context.traces.paths])
 
-    def _build_view(self, path: Path) -> TraceView:
+    def _rank_words(self, path: Path) -> str:
+        """Behind its name: of a folder that has not been read it is not known how many ranks it holds."""
+        document = self._files.get(path)
+        return (
+            rank_words(len(self.context.traces.files_of(path))) if document is None else document.rank_words
+        )
+
+    def _build_document(self, path: Path) -> TraceDocument:
         context = self.context
         document = TraceDocument(path, context.tasks, self, context.traces.files_of(path))
         document.set_reports(self._reports.sources)
-        view = TraceView(document, context.theme, context.tasks, context.settings)
         document.described.connect(lambda facts: self._take_facts(path, facts))
         document.arguments_ready.connect(lambda arguments: self._take_arguments(path, arguments))
         document.extras_ready.connect(lambda: self._take_extras(path))
         document.failed.connect(self.show_error)
+        return document
+
+    def _build_view(self, path: Path, document: TraceDocument) -> TraceView:
+        context = self.context
+        view = TraceView(document, context.theme, context.tasks, context.settings)
+        # Behind the view's own: what can be done depends on what it shows.
         for signal in (document.timeline_ready, document.found, view.selection_changed):
-            signal.connect(self.context.actions.refresh)
+            signal.connect(context.actions.refresh)
         view.failed.connect(self.show_error)
         view.told.connect(self.told)
         view.roofline_asked.connect(self._show_on_roofline)
@@ -141,7 +150,7 @@ class TracePage(DocumentPage[TraceView]):
 
     def _opened(self, path: Path) -> None:
         """Offers its kernels to the roofline."""
-        document = self._views[path].document
+        document = self._files[path]
         self.context.points.offer(
             PointSource(page=self.NAME, path=path, name=document.name, make=document.offered_points)
         )
@@ -172,18 +181,17 @@ class TracePage(DocumentPage[TraceView]):
             self.status_changed.emit()
 
     def _show_selection(self) -> None:
-        shown, view = self.context.traces.shown, self.view
-        facts = None if shown is None else self._described.get(shown)
-        if view is None:
+        document, view = self.document, self.view
+        facts = None if document is None else self._described.get(document.path)
+        if document is None:
             self.trace_inspector.show_nothing()
-        elif view.step is not None:
+        elif view is not None and view.step is not None:
             self.trace_inspector.show_step(view.step)
         elif facts is None:
-            document = view.document
             self.trace_inspector.show_trace(document.name, document.trace, document.overview, document.part)
         elif facts is not self.trace_inspector.facts:
             self._show_slice(facts)
-            view.document.describe(facts.row)
+            document.describe(facts.row)
 
     def _show_slice(self, facts: SliceFacts) -> None:
         """Shows a slice of the shown trace, and what else is known of it if it is a kernel."""
@@ -191,9 +199,9 @@ class TracePage(DocumentPage[TraceView]):
         self._show_extras()
 
     def _show_extras(self) -> None:
-        facts, view = self.trace_inspector.facts, self.view
-        if facts is not None and view is not None and facts.is_kernel:
-            extras = view.document.extras
+        facts, document = self.trace_inspector.facts, self.document
+        if facts is not None and document is not None and facts.is_kernel:
+            extras = document.extras
             self.trace_inspector.show_kernel(extras.verdicts.get(facts.name), extras.call_of(facts.row))
 
     def _take_extras(self, path: Path) -> None:
@@ -201,8 +209,8 @@ class TracePage(DocumentPage[TraceView]):
             self._show_extras()
 
     def _pass_reports(self) -> None:
-        for view in self._views.values():
-            view.document.set_reports(self._reports.sources)
+        for document in self._files.values():
+            document.set_reports(self._reports.sources)
 
     def _open_report(self, call: MeasuredCall) -> None:
         """Shows the launch that was measured."""
@@ -220,7 +228,7 @@ class TracePage(DocumentPage[TraceView]):
 
     def _show_on_roofline(self, row: int) -> None:
         """Does it for the kernel of a slice: all calls of one name share a point."""
-        document = None if self.view is None else self.view.document
+        document = self.document
         if document is None or document.trace is None:
             return
         offered, point, why = document.offered, None, "the kernels are still being placed"
@@ -246,12 +254,11 @@ class TracePage(DocumentPage[TraceView]):
 
     def _show_asked(self, asked: PointAsked) -> None:
         """Selects the longest call of the kernel behind a point of the roofline."""
-        view = self._views.get(asked.path)
-        if asked.page == "trace" and view is not None:
+        if asked.page == self.NAME and asked.path in self._files:
             self.context.traces.show(asked.path)
-            row = view.document.longest_kernel(asked.name)
+            row = self._files[asked.path].longest_kernel(asked.name)
             if row is not None:
-                view.select_slice(row)
+                self._view_of(asked.path).select_slice(row)
 
     def _select_slice(self, row: int) -> None:
         if self.view is not None:

@@ -396,7 +396,7 @@ class TraceDocument(OpenedFile):
     @property
     def rank_words(self) -> str:
         """Behind its name: how many ranks it joins, "" of a single file."""
-        return f", {self.rank_count} ranks" if self.rank_count > 1 else ""
+        return rank_words(self.rank_count)
 
     def subtitle(self) -> str:
         """What it is, for the top bar: its name, ranks, steps and events."""
@@ -409,3 +409,8 @@ class TraceDocument(OpenedFile):
         if self.trace is not None:
             parts.append(f"{format_count(self.trace.facts.event_count)} events")
         return ", ".join(parts)
+
+
+def rank_words(count: int) -> str:
+    """Behind the name of a trace: how many ranks it joins, "" of a single file."""
+    return f", {count} ranks" if count > 1 else ""

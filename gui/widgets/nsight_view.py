@@ -159,6 +159,10 @@ class NsightView(QWidget):
         self.tables.table.file_stem = stem
         self.bar.export_menu.aboutToShow.connect(self._fill_export_menu)
         self.strip.note_copied.connect(lambda: self.told.emit("Note copied"))
+        # A report may have been read before it was seen.
+        self._state_changed(document.state)
+        if document.verdicts is not None:
+            self._show_verdicts()
 
     # --- what the document says
 

@@ -101,8 +101,11 @@ class TraceView(QWidget):
         self._search_timer.setInterval(SEARCH_AFTER_MS)
         self._search_timer.timeout.connect(self._search)
         self._connect()
-        if document.state == "open":
-            self._opened()
+        self._state_changed(document.state)
+        if document.laid is not None:
+            self._show_timeline(document.laid)
+        if document.overview is not None:
+            self._show_overview(document.overview)
 
     def _connect(self) -> None:
         document, table = self.document, self.tables.table

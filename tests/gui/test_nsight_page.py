@@ -352,10 +352,11 @@ def test_open_reports_come_back_and_are_read_when_they_are_shown(
     third = write_report(tmp_path / "third.ncu-rep", 3_000)
     window.context.reports.add(third, show=False)
     page = page_of(window)
-    assert page._views[third].document.state == "waiting"
+    assert third not in page._files
     assert [page.tabs.tabText(place) for place in range(3)] == ["first", "second", "third"]
     window.context.actions.trigger("nsight.next_tab")
-    qtbot.waitUntil(lambda: page._views[third].document.state == "open", timeout=LIMIT_MS)
+    assert page.document is page._files[third]
+    qtbot.waitUntil(lambda: page._files[third].state == "open", timeout=LIMIT_MS)
     window.context.actions.trigger("nsight.close")
     assert window.context.reports.paths == (first, second)
 

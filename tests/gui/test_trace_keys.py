@@ -273,8 +273,7 @@ def test_a_trace_waits_for_the_child_that_compiles_and_says_so(
     with prepare._child_runs:
         window.context.traces.add(write_trace(tmp_path / "t.json", "gemm"))
         window.navigate("trace")
-        view = page_of(window).view
-        assert view is not None
+        view = page_of(window)._view_of(tmp_path / "t.json")
         said = "Reading t.json, Compiling the trace reader, once after an update"
         qtbot.waitUntil(lambda: view.reading.text == said, timeout=LIMIT_MS)
         assert view.document.state == "reading"

@@ -517,9 +517,10 @@ def test_open_traces_come_back_and_are_read_when_they_are_shown(
     third = write_trace(tmp_path / "third.json", kernel("third", 0, 5))
     window.context.traces.add(third, show=False)
     page = page_of(window)
-    assert page._views[third].document.state == "waiting"
+    assert third not in page._files
     page.tabs.setCurrentIndex(2)
-    qtbot.waitUntil(lambda: page._views[third].document.state == "open", timeout=LIMIT_MS)
+    assert page.document is page._files[third]
+    qtbot.waitUntil(lambda: page._files[third].state == "open", timeout=LIMIT_MS)
 
 
 def write_rank(folder: Path, rank: int, late_us: int, name: str = "") -> Path:
@@ -536,6 +537,17 @@ def write_rank(folder: Path, rank: int, late_us: int, name: str = "") -> Path:
 
 def tab_texts(page: TracePage) -> list[str]:
     return [page.tabs.tabText(place) for place in range(page.tabs.count())]
+
+
+def test_the_tab_of_ranks_that_are_not_read_yet_says_how_many(
+    window: MainWindow, open_trace: Callable[[Path], TraceView], steps_file: Path, tmp_path: Path
+) -> None:
+    open_trace(steps_file)
+    ranks = tuple(write_rank(tmp_path / "ranks", rank, late_us=30 * rank) for rank in range(2))
+    window.context.traces.add(ranks[0], show=False, files=ranks)
+    page = page_of(window)
+    assert ranks[0] not in page._files
+    assert tab_texts(page) == ["steps", "rank0, 2 ranks"]
 
 
 def test_a_folder_of_ranks_is_one_trace(
@@ -704,9 +716,9 @@ def test_a_capture_is_a_tab_by_itself_and_one_asked_for_here_is_shown(
     ready("mine", 2)
     assert window.context.traces.shown == folder.path / "traces/r1.json"
     assert len(window.context.traces.paths) == 2
-    view = page_of(window).view
-    assert view is not None
-    qtbot.waitUntil(lambda: view.document.state == "open", timeout=LIMIT_MS)
+    document = page_of(window).document
+    assert document is not None
+    qtbot.waitUntil(lambda: document.state == "open", timeout=LIMIT_MS)
     assert tab_texts(page_of(window)) == ["r0", "r1, 2 ranks"]
 
 
@@ -738,9 +750,9 @@ def test_closing_while_it_is_read_leaves_nothing_behind(
 ) -> None:
     window.context.traces.add(steps_file)
     window.navigate("trace")
-    view = page_of(window).view
-    assert view is not None
-    assert view.document.state == "reading"
+    document = page_of(window).document
+    assert document is not None
+    assert document.state == "reading"
     page_of(window).close_shown()
     assert window.context.traces.paths == ()
     qtbot.waitUntil(lambda: not window.context.tasks.shown, timeout=LIMIT_MS)
@@ -749,8 +761,7 @@ def test_closing_while_it_is_read_leaves_nothing_behind(
 def test_cancelling_takes_the_tab_away(qtbot: QtBot, window: MainWindow, steps_file: Path) -> None:
     window.context.traces.add(steps_file)
     window.navigate("trace")
-    view = page_of(window).view
-    assert view is not None
+    view = page_of(window)._view_of(steps_file)
     assert view.reading.text.startswith("Reading steps.json")
     view.reading.cancel_asked.emit()
     assert window.context.traces.paths == ()
