@@ -292,7 +292,6 @@ class KernelListView(QListView):
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.setUniformItemSizes(False)
         self.setMouseTracking(True)
         self.setTabKeyNavigation(False)
 
@@ -315,6 +314,8 @@ class KernelListView(QListView):
         # A filter that hides all leaves nothing current: what was looked at before it comes back.
         before = self.current_entry or self._before
         self._before = before
+        # Each change of a font or style sheet asks for all sizes again, a dozen times with a theme.
+        self.setUniformItemSizes(len({entry.is_group for entry in entries}) < 2)
         selection = self.selectionModel()
         selection.blockSignals(True)
         self.kernels.show(kernels, entries, open_groups)

@@ -13,8 +13,9 @@ from core.analyses.report_view.facts import LoadBar, RuleView
 from core.analyses.report_view.parts import Axis, Highlight, LinePart, LineSeries
 from core.readers.ncu_csv.reader import read_csv
 from core.roofline.verdict import VerdictKind
+from gui.reports.kernel_list import KernelChoice, arrange, list_kernels
 from gui.reports.metric_table import metric_table
-from gui.widgets.nsight_kernels import KernelDelegate, KernelListView
+from gui.widgets.nsight_kernels import ENTRY_PX, GROUP_PX, KernelDelegate, KernelListView
 from gui.widgets.nsight_parts import SideBySide
 from gui.widgets.nsight_plot import LineChart, mark_left
 from gui.widgets.nsight_sections import ScrolledColumn
@@ -180,3 +181,26 @@ def test_a_metric_whose_name_tells_nothing_has_no_meaning_rather_than_a_missing_
     meanings = {str(names.value(row)): meaning.value(row) for row in range(len(table))}
     assert meanings["brand__new_metric"] == ""
     assert meaning.shown == any(meanings.values())
+
+
+def test_each_entry_has_its_height_however_they_are_mixed(
+    qtbot: QtBot, theme: ThemeController, tmp_path: Path
+) -> None:
+    """Qt is told that all are of one height where they are; that must not outlive them."""
+    csv = write_kernel_csv(tmp_path / "k.csv", *((name, 100, 1.0, 1.0) for name in ("a", "b", "a")))
+    kernels = list_kernels(read_csv(csv))
+    view = KernelListView(theme)
+    qtbot.addWidget(view)
+    view.resize(300, 600)
+    view.show()
+
+    def heights(choice: KernelChoice) -> list[int]:
+        view.show_entries(kernels, arrange(kernels, choice), choice.open_groups)
+        model = view.kernels
+        return [view.visualRect(model.index(place)).height() for place in range(model.rowCount())]
+
+    assert heights(KernelChoice(is_grouped=False)) == [ENTRY_PX] * 3
+    assert heights(KernelChoice(words=("a",))) == [GROUP_PX]
+    assert heights(KernelChoice()) == [GROUP_PX, ENTRY_PX]
+    assert heights(KernelChoice(open_groups=frozenset({0}))) == [GROUP_PX, ENTRY_PX, ENTRY_PX, ENTRY_PX]
+    assert heights(KernelChoice(is_grouped=False)) == [ENTRY_PX] * 3
