@@ -17,7 +17,7 @@ import numpy as np
 from core.edge.events import Began, Called, Dispatched, Ended, Finished, Memory, Noted
 from core.edge.workers.iree_ceilings import measure_ceilings
 from core.edge.workers.iree_compile import Compiler, prepared_cases, versions
-from core.edge.workers.iree_profile import profile_calls
+from core.edge.workers.iree_profile import OneCall, profile_calls
 from core.edge.workers.iree_run import (
     Device,
     Program,
@@ -55,7 +55,8 @@ class _Run:
         self._folder = Path(job.model_folder)
         self._work = Path(job.work_folder)
         self._kind = job.device.partition(":")[0]
-        self._functions: dict[str, str] = {}
+        self._called: dict[str, tuple[str, float]] = {}
+        """The function of each case, and what a warm call of it took."""
         self._compiler = Compiler(Path(job.cache_folder) / "iree", self._kind, job.options)
 
     def do(self) -> None:
@@ -100,11 +101,11 @@ class _Run:
         graph = self._folder / case.onnx
         with self._stage("load", case.name):
             program = Program(device, compiled)
-            self._functions[case.name] = program.function
             arrays = inputs_of(graph, self._folder / case.inputs)
             inputs = [device.put(each) for each in arrays]
         with self._stage("run", case.name):
             outputs, first_s, warm_s = call_repeatedly(program, inputs, self._job)
+            self._called[case.name] = program.function, min(warm_s)
             names = outputs_of(graph)
             output = f"{case.name}-outputs.npz"
             np.savez(self._work / output, *(device.take(each) for each in outputs))
@@ -123,9 +124,10 @@ class _Run:
     def _profile(self, device: Device, case: PreparedCase, compiled: Compiled) -> int | None:
         """Tells the dispatches; returns the most memory that was taken from the device."""
         with self._stage("profile", case.name):
-            arrays = inputs_of(self._folder / case.onnx, self._folder / case.inputs)
-            function = self._functions[case.name]
-            profile = profile_calls(device.uri, function, compiled, arrays, self._work)
+            function, seconds = self._called[case.name]
+            inputs = inputs_of(self._folder / case.onnx, self._folder / case.inputs)
+            call = OneCall(compiled=compiled, function=function, inputs=inputs, seconds=seconds)
+            profile = profile_calls(device.uri, call, self._work)
             if profile.dispatches:
                 self._tell(Dispatched(case=case.name, dispatches=profile.dispatches))
             else:

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from core.edge.workers.iree_compile import Compiled
 
 CALLS: Final = 3
+CALLS_IF_LONG: Final = 2
+LONG_S: Final = 10.0
+"""A call that takes so long is not made more often than it has to be."""
 Triple = tuple[int, int, int]
 
 
@@ -61,31 +64,45 @@ class _Event(msgspec.Struct, rename={"kind": "type"}):
     """Of a line of ``iree-profile memory``."""
 
 
-def profile_calls(
-    uri: str, function: str, compiled: Compiled, inputs: Sequence[NDArray[Any]], folder: Path
-) -> Profile:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneCall:
+    """What is called.
+
+    Attributes:
+        compiled: The program.
+        function: Of it.
+        inputs: In the graph's order.
+        seconds: What a warm call took.
+    """
+
+    compiled: Compiled
+    function: str
+    inputs: Sequence[NDArray[Any]]
+    seconds: float
+
+
+def profile_calls(uri: str, call: OneCall, folder: Path) -> Profile:
     """Profiles a few calls.
 
     Args:
         uri: The device, as IREE's programs take it.
-        function: Which one is called.
-        compiled: Of this program.
-        inputs: In the graph's order.
+        call: What is called.
         folder: For files that pass.
     """
+    calls = CALLS if call.seconds < LONG_S else CALLS_IF_LONG
     profile = folder / "dispatches.ireeprof"
     argv = [
         runtime_tool("iree-benchmark-module"),
-        f"--module={compiled.program}",
+        f"--module={call.compiled.program}",
         f"--device={uri}",
-        f"--function={function}",
-        f"--benchmark_min_time={CALLS}x",
+        f"--function={call.function}",
+        f"--benchmark_min_time={calls}x",
         f"--device_profiling_mode={_mode(uri)}",
         f"--device_profiling_output={profile}",
     ]
-    if compiled.weights is not None:
-        argv.append(f"--parameters={SCOPE}={compiled.weights}")
-    for number, array in enumerate(inputs):
+    if call.compiled.weights is not None:
+        argv.append(f"--parameters={SCOPE}={call.compiled.weights}")
+    for number, array in enumerate(call.inputs):
         path = folder / f"input-{number}.npy"
         np.save(path, array)
         argv.append(f"--input=@{path}")
@@ -95,7 +112,7 @@ def profile_calls(
     lines, failed = _read("dispatch", profile, "--dispatch_events")
     if failed:
         return Profile(why_none=failed)
-    dispatches, why_none = last_call(lines, CALLS)
+    dispatches, why_none = last_call(lines, calls)
     return Profile(
         dispatches=dispatches, why_none=why_none, device_peak_bytes=most_taken(_read("memory", profile)[0])
     )
