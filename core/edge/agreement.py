@@ -34,7 +34,7 @@ _BLOCK: Final = 2**22
 
 
 class _Sums:
-    """What blocks of elements add up to."""
+    """What blocks of elements of one output add up to."""
 
     def __init__(self) -> None:
         self.worst = 0.0
@@ -43,6 +43,7 @@ class _Sums:
         self.square_reference = 0.0
         self.compared = 0
         self.not_finite = 0
+        self.other = 0
 
     def add(self, given: NDArray[Any], wanted: NDArray[Any]) -> None:
         """Takes two arrays of one dimension."""
@@ -50,6 +51,7 @@ class _Sums:
         # An infinity that the reference has too, with its sign, is right; NaN beside NaN as well.
         same = (given == wanted) | (np.isnan(given) & np.isnan(wanted))
         self.not_finite += int(np.count_nonzero(~both & ~same))
+        self.other += int(np.count_nonzero(~same))
         a, b = given[both].astype(np.float64), wanted[both].astype(np.float64)
         if not len(a):
             return
@@ -82,35 +84,52 @@ def compare(given: Sequence[NDArray[Any]], wanted: Sequence[NDArray[Any]], preci
             agrees=False,
             why=why,
         )
-    sums, same_places, places = _Sums(), 0, 0
-    for one, other in zip(given, wanted, strict=True):
-        flat, flat_wanted = np.ravel(one), np.ravel(other)
-        for begin in range(0, len(flat), _BLOCK):
-            sums.add(flat[begin : begin + _BLOCK], flat_wanted[begin : begin + _BLOCK])
-    if wanted and _is_scores(wanted[0]):
-        same_places, places = _same_largest(given[0], wanted[0])
-    worst = sums.worst if sums.compared else None
-    relative = _relative(sums) if sums.compared else None
+    each_sums = [_summed(one, other) for one, other in zip(given, wanted, strict=True)]
+    same_places, places = _same_largest(given[0], wanted[0]) if wanted and _is_scores(wanted[0]) else (0, 0)
+    compared = [sums for sums in each_sums if sums.compared]
+    why = _why_not(each_sums, wanted, precision)
     return Agreement(
-        max_abs_error=worst,
-        rel_error=relative,
+        max_abs_error=max((sums.worst for sums in compared), default=None),
+        rel_error=max(map(_relative, compared), default=None),
         argmax_agreement=same_places / places if places else None,
-        nan_count=sums.not_finite,
+        nan_count=sum(sums.not_finite for sums in each_sums),
         tolerance=tolerance,
-        agrees=not (why := _why_not(sums, worst, relative, precision)),
+        agrees=not why,
         why=why,
     )
 
 
-def _why_not(sums: _Sums, worst: float | None, relative: float | None, precision: Precision) -> str:
-    if sums.not_finite:
-        many = "1 element is" if sums.not_finite == 1 else f"{sums.not_finite:,} elements are"
+def _summed(given: NDArray[Any], wanted: NDArray[Any]) -> _Sums:
+    sums = _Sums()
+    flat, flat_wanted = np.ravel(given), np.ravel(wanted)
+    for begin in range(0, len(flat), _BLOCK):
+        sums.add(flat[begin : begin + _BLOCK], flat_wanted[begin : begin + _BLOCK])
+    return sums
+
+
+def _why_not(each_sums: Sequence[_Sums], wanted: Sequence[NDArray[Any]], precision: Precision) -> str:
+    """Judges each output by itself: the largest of them would hide what is wrong in a small one."""
+    not_finite = sum(sums.not_finite for sums in each_sums)
+    if not_finite:
+        many = "1 element is" if not_finite == 1 else f"{not_finite:,} elements are"
         return f"{many} NaN or infinite where the reference is not, or the other way round."
-    if worst is None or relative is None:
+    if not any(sums.compared for sums in each_sums):
         return "There is no element that could be compared."
+    for number, (sums, array) in enumerate(zip(each_sums, wanted, strict=True), 1):
+        which = f"Output {number} of {len(wanted)}: " if len(wanted) > 1 else ""
+        if why := _why_one_not(sums, array, precision):
+            return f"{which}{why}"
+    return ""
+
+
+def _why_one_not(sums: _Sums, wanted: NDArray[Any], precision: Precision) -> str:
+    if wanted.dtype.kind in "biu":
+        # A token or a place that is another is no rounding, however large its number is.
+        return f"{sums.other:,} of {wanted.size:,} whole numbers are others." if sums.other else ""
     allowed = TOLERANCE[precision] * max(1.0, sums.largest)
-    if worst > allowed:
-        return f"The largest difference is {worst:.2e}; up to {allowed:.2e} is rounding in {precision}."
+    if sums.worst > allowed:
+        return f"The largest difference is {sums.worst:.2e}; up to {allowed:.2e} is rounding in {precision}."
+    relative = _relative(sums)
     if relative > REL_TOLERANCE[precision]:
         return (
             f"The relative error is {relative:.2e}; up to {REL_TOLERANCE[precision]:.0e} is rounding "

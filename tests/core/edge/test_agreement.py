@@ -112,3 +112,22 @@ def test_whole_numbers_are_compared_too() -> None:
     assert found.agrees
     assert found.argmax_agreement is None
     assert not compare([wanted + 1], [wanted], "fp32").agrees
+
+
+def test_a_large_output_does_not_hide_a_small_one_that_is_wrong() -> None:
+    large = SCORES * np.float32(1e4)
+    found = compare([large, SCORES + np.float32(0.1)], [large, SCORES], "fp32")
+    assert not found.agrees
+    assert found.why.startswith("Output 2 of 2: The largest difference is 1.00e-01")
+    assert found.rel_error is not None
+    assert found.rel_error > 1e-2
+
+
+def test_a_token_that_is_another_is_no_rounding() -> None:
+    """Of tokens that are large numbers, the next one is near by any relative measure."""
+    wanted = np.full((1, 64), 50_000, np.int64)
+    given = wanted.copy()
+    given[0, 3] += 1
+    found = compare([given], [wanted], "fp16")
+    assert not found.agrees
+    assert found.why == "1 of 64 whole numbers are others."
