@@ -25,11 +25,20 @@ from core.edge.events import (
     Refused,
 )
 from core.edge.result import Agreement, CaseResult, EdgeProblem, EdgeResult
-from core.edge.timing import Roof, believable, dispatch_problem, impossible_rate, measured_roof
+from core.edge.timing import (
+    Roof,
+    believable,
+    dispatch_problem,
+    dispatch_rate_problem,
+    impossible_rate,
+    measured_roof,
+)
 from core.errors import DashboardError
 from core.files import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from core.edge.events import Event, Stage
@@ -108,7 +117,7 @@ def judge(  # noqa: PLR0913, PLR0917  (all that there is to judge by)
         model: What it ran.
         model_folder: Where the references are.
         work_folder: Where its outputs are.
-        roof: From the data sheet, None where there is none; then a measured one is used.
+        roof: From the data sheet, None where there is none. What was measured is a roof too.
 
     Returns:
         The result. Only one that agrees has speeds.
@@ -118,6 +127,7 @@ def judge(  # noqa: PLR0913, PLR0917  (all that there is to judge by)
     for prepared in model.cases:
         called = heard.called.get(prepared.name)
         if called is None:
+            problems += _not_run(prepared, heard)
             continue
         calls_s, problem = believable(called.warm_s)
         problems += [problem] if problem is not None else []
@@ -132,15 +142,17 @@ def judge(  # noqa: PLR0913, PLR0917  (all that there is to judge by)
             )
         )
     dispatches = () if heard.dispatched is None else heard.dispatched.dispatches
-    roof = roof or measured_roof(heard.ceilings, model.precision, dispatches)
-    state, why = _state(cases, heard, roof)
-    untimed = dispatch_problem(dispatches)
-    problems += [each for each in (*why, untimed) if each is not None]
+    measured = measured_roof(heard.ceilings, model.precision, dispatches)
+    roofs = [each for each in (roof, measured) if each is not None]
+    has_judged = bool(model.cases) and model.cases[0].name in heard.called
+    state, why = _state(cases if has_judged else [], heard, roofs)
+    doubts = dispatch_problem(dispatches), *(dispatch_rate_problem(dispatches, each) for each in roofs)
+    problems += [each for each in (*why, *doubts) if each is not None]
     judged = with_facts(known, heard)
     judged = msgspec.structs.replace(
         judged, state=state, cases=tuple(cases), dispatches=dispatches, problems=tuple(problems)
     )
-    return _with_figures(judged)
+    return _with_figures(judged) if has_judged else judged
 
 
 def with_facts(known: EdgeResult, heard: Heard) -> EdgeResult:
@@ -196,10 +208,29 @@ def _rate(case: CaseResult) -> float | None:
     return case.tokens / median(case.warm_calls_s)
 
 
+def _not_run(prepared: PreparedCase, heard: Heard) -> list[EdgeProblem]:
+    """Says that a case has no result, where the worker did not say it itself."""
+    if any(each.code == "case_skipped" and prepared.name in each.message for each in heard.notes):
+        return []
+    return [
+        EdgeProblem(
+            code="case_missing",
+            message=f"The backend gave no result for {prepared.name}.",
+            hint="Nothing is known of it.",
+        )
+    ]
+
+
 def _state(
-    cases: list[CaseResult], heard: Heard, roof: Roof | None
+    cases: list[CaseResult], heard: Heard, roofs: Sequence[Roof]
 ) -> tuple[EdgeState, tuple[EdgeProblem, ...]]:
-    """Decides what it was, the worst first, and says why."""
+    """Decides what it was, the worst first, and says why.
+
+    Args:
+        cases: Those that were run; none without the judged one, whose figures are the result's.
+        heard: What the worker said.
+        roofs: A rate beyond any of them is impossible.
+    """
     elsewhere, notes = _elsewhere(heard.provided)
     if elsewhere is not None:
         return "ran_elsewhere", (elsewhere,)
@@ -227,8 +258,9 @@ def _state(
     for case in cases:
         if not case.warm_calls_s:
             return "impossible", notes  # believable() has said why
-        if (rate := impossible_rate(case.flops, case.warm_calls_s, roof)) is not None:
-            return "impossible", (*notes, rate)
+        for roof in roofs:
+            if (rate := impossible_rate(case.flops, case.warm_calls_s, roof)) is not None:
+                return "impossible", (*notes, rate)
     return "agrees", notes
 
 

@@ -64,14 +64,23 @@ def believable(calls_s: Sequence[float]) -> tuple[tuple[float, ...], EdgeProblem
 def measured_roof(ceilings: Sequence[Ceiling], precision: str, dispatches: Sequence[Dispatch]) -> Roof | None:
     """The fastest product of the same run: as a ceiling, or as a dispatch by the device's own clock.
 
-    None without any.
+    A clock that is wrong must not lift the roof over everything: a dispatch lifts it
+    to what is believed of the ceiling, and no higher. None without any.
     """
     rates = [each.per_s for each in ceilings if each.what == "gemm" and each.type == precision]
+    most = MEASURED_MARGIN * max(rates) if rates else math.inf
+    rates += [min(rate, most) for rate in _rates_per_s(dispatches)]
+    return Roof(max(rates), "the fastest product that was measured", MEASURED_MARGIN) if rates else None
+
+
+def _rates_per_s(dispatches: Sequence[Dispatch]) -> list[float]:
+    """FLOP/s of those that have a time, and a name that tells their work."""
+    rates = []
     for each in dispatches:
         flop = work_of(each.name).flop
         if flop is not None and each.duration_ns is not None and each.duration_ns > 0:
             rates.append(flop / (each.duration_ns * 1e-9))
-    return Roof(max(rates), "the fastest product that was measured", MEASURED_MARGIN) if rates else None
+    return rates
 
 
 def impossible_rate(flops: int | None, calls_s: Sequence[float], roof: Roof | None) -> EdgeProblem | None:
@@ -107,5 +116,24 @@ def dispatch_problem(dispatches: Sequence[Dispatch]) -> EdgeProblem | None:
         code="dispatch_times",
         message=f"{what} no valid time by the device's clock, of {len(dispatches):,}.",
         hint="They are listed as n/a and are in no sum.",
+        count=bad,
+    )
+
+
+def dispatch_rate_problem(dispatches: Sequence[Dispatch], roof: Roof | None) -> EdgeProblem | None:
+    """Says how many kernels would be faster than the device, by its own clock."""
+    if roof is None:
+        return None
+    bad = sum(1 for rate in _rates_per_s(dispatches) if rate > roof.per_s * roof.margin)
+    if not bad:
+        return None
+    what = "1 dispatch is" if bad == 1 else f"{bad:,} dispatches are"
+    return EdgeProblem(
+        code="impossible_dispatch_rates",
+        message=(
+            f"By the device's clock {what} faster than {roof.source} ({format_flop_per_s(roof.per_s)}) "
+            "allows: that clock is wrong."
+        ),
+        hint="Do not trust times of dispatches here. Update the driver.",
         count=bad,
     )

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
+import msgspec
 import numpy as np
 import psutil
 import pytest
@@ -21,6 +22,7 @@ from core.edge.backend import EdgeTarget, Finding, Missing
 from core.edge.models import ModelSpec, Precision, PreparedCase, PreparedModel
 from core.edge.prepare import Prepared
 from core.edge.session import EdgeRequest, run_edge
+from core.edge.timing import Roof
 from core.errors import DashboardError
 from core.files import app_folders
 
@@ -210,6 +212,40 @@ def test_negative_times_are_refused(scripted: Callable[[str], Scripted]) -> None
     result = run()
     assert result.state == "impossible"
     assert no_speed(result)
+
+
+def test_another_case_than_the_judged_one_is_no_result(
+    scripted: Callable[[str], Scripted], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the rate of a decode would stand where the prefill's belongs."""
+    scripted('output("out.npz"); called(); finished()')
+    prepared: Prepared = vars(session)["prepare_model"]()
+    (ran,) = prepared.model.cases
+    judged = msgspec.structs.replace(ran, name="prefill-64")
+    for cases, state in (((judged, ran), "failed"), ((ran, judged), "agrees")):
+        model = msgspec.structs.replace(prepared.model, cases=cases)
+        given = Prepared(prepared.folder, model, cached=False)
+        monkeypatch.setattr(session, "prepare_model", lambda *_args, _given=given, **_words: _given)
+        result = run()
+        assert result.state == state
+        assert no_speed(result) == (state == "failed")
+        assert "The backend gave no result for prefill-64." in words(result)
+
+
+def test_a_measured_ceiling_holds_beside_a_data_sheet(
+    scripted: Callable[[str], Scripted], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """1 TFLOP/s is far below the sheet's peak, and twenty times what the backend's own product reaches."""
+    monkeypatch.setattr(session, "_sheet_roof", lambda _request: Roof(60e12, "the data sheet's peak"))
+    scripted(
+        """
+output("out.npz"); called(1e-3, (1e-3, 1e-3, 1e-3))
+tell("ceiling", what="gemm", type="fp32", per_s=5e10, size=512); finished()
+"""
+    )
+    result = run()
+    assert result.state == "impossible"
+    assert "20.0 times the fastest product that was measured" in words(result)
 
 
 def test_a_run_that_fell_to_the_cpu_is_called_that(scripted: Callable[[str], Scripted]) -> None:

@@ -5,7 +5,14 @@ from __future__ import annotations
 import math
 
 from core.edge.events import Ceiling, Dispatch
-from core.edge.timing import Roof, believable, dispatch_problem, impossible_rate, measured_roof
+from core.edge.timing import (
+    Roof,
+    believable,
+    dispatch_problem,
+    dispatch_rate_problem,
+    impossible_rate,
+    measured_roof,
+)
 
 GEMM = Ceiling(what="gemm", type="fp32", per_s=1e12, size=512)
 COPY = Ceiling(what="copy", type="", per_s=5e12, size=2**20)
@@ -59,6 +66,21 @@ def test_a_dispatch_by_the_devices_clock_raises_the_roof() -> None:
         2e12, "the fastest product that was measured", 4.0
     )
     assert measured_roof([], "fp32", [untimed]) is None
+
+
+def test_a_clock_that_is_wrong_does_not_lift_the_roof_over_everything() -> None:
+    """Else a backend that returns at once were believed on a device whose timestamps are nonsense."""
+    nonsense = Dispatch(name="d$async_dispatch_0_matmul_1000x1000x1000_f32", start_ns=0, duration_ns=1)
+    roof = measured_roof([GEMM], "fp32", [nonsense])
+    assert roof is not None
+    assert roof.per_s == 4e12
+    assert impossible_rate(17_000_000_000, [1e-6], roof) is not None
+    problem = dispatch_rate_problem([nonsense], roof)
+    assert problem is not None
+    assert "By the device's clock 1 dispatch is faster than the fastest product" in problem.message
+    assert dispatch_rate_problem([nonsense], None) is None
+    honest = Dispatch(name=nonsense.name, start_ns=0, duration_ns=2_000_000)
+    assert dispatch_rate_problem([honest], roof) is None
 
 
 def test_without_a_roof_or_a_count_nothing_is_claimed() -> None:
