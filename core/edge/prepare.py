@@ -95,10 +95,7 @@ def prepare_model(
     try:
         (part / _REQUEST).write_bytes(json.dumps(request).encode())
         _export(part, interpreter, tell, cancelled)
-        if folder.exists():
-            # An unfinished or outdated one, or another window was quicker.
-            shutil.rmtree(folder, ignore_errors=True)
-        part.rename(folder)
+        known = _put(part, folder)
     except OSError as error:
         raise DashboardError(
             f"The exported model cannot be kept: {error.strerror or error}.",
@@ -106,13 +103,32 @@ def prepare_model(
         ) from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
-    model = _open(folder)
-    if model is None:
+    if known is None:
         raise DashboardError(
             "The export left no model.", "Run it again; the log of the export says what happened."
         )
     trim(models, keep=folder)
-    return Prepared(folder, model, cached=False)
+    return Prepared(folder, known, cached=False)
+
+
+def _put(part: Path, folder: Path) -> PreparedModel | None:
+    """Gives an export its place, and reads it there.
+
+    Where another window was quicker, its export stays: a worker may be reading it.
+    """
+    known = _open(folder)
+    if known is not None:
+        return known
+    if folder.exists():
+        shutil.rmtree(folder, ignore_errors=True)  # an unfinished or outdated one
+    try:
+        part.rename(folder)
+    except OSError:
+        known = _open(folder)  # the other window came between
+        if known is None:
+            raise
+        return known
+    return _open(folder)
 
 
 def trim(folder: Path, cap_bytes: int = CAP_BYTES, *, keep: Path | None = None) -> None:

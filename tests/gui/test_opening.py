@@ -188,7 +188,9 @@ def test_what_no_page_opens_gets_one_clear_line(
     qtbot.waitUntil(lambda: window.banners.keys == [f"refused {path}"])
     what, hint = refusal_words(describe_path(path))
     assert what == f"<b>odd.bin was not opened: {words}."
-    assert "this version opens runs, python scripts, traces, nsight compute reports and models" in hint.lower()
+    assert (
+        "this version opens runs, python scripts, traces, nsight compute reports and models" in hint.lower()
+    )
     assert window.page.NAME == "home"
 
 

@@ -125,10 +125,16 @@ class Compiler:
     def shrink(self) -> None:
         """Removes what killed workers left, and over the cap what was unused the longest."""
         old_s = time.time() - _LEFT_S
-        for each in self._folder.glob(f"{_PART}*"):
-            if each.stat().st_mtime < old_s:
-                shutil.rmtree(each) if each.is_dir() else each.unlink(missing_ok=True)
-        files = [(each.stat(), each) for each in self._folder.iterdir() if each.is_file()]
+        files = []
+        for each in self._folder.iterdir():
+            try:
+                facts = each.stat()
+            except OSError:
+                continue  # another worker has taken it away meanwhile
+            if not each.name.startswith(_PART):
+                files += [(facts, each)] if each.is_file() else []
+            elif facts.st_mtime < old_s:
+                shutil.rmtree(each, ignore_errors=True) if each.is_dir() else each.unlink(missing_ok=True)
         whole = sum(facts.st_size for facts, _ in files)
         for facts, each in sorted(files, key=lambda pair: pair[0].st_mtime_ns):
             if whole <= CAP_BYTES:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -144,3 +145,15 @@ def test_metal_is_compiled_anywhere(tmp_path: Path) -> None:
     program = compiled.program.read_bytes()
     # The Mac that loads it compiles the source that lies in it.
     assert b"metal_stdlib" in program
+
+
+def test_a_file_that_another_worker_takes_away_does_not_end_the_run(tmp_path: Path) -> None:
+    """Its name is listed, and it is gone when it is asked for: as a link to nothing is."""
+    compiler = Compiler(tmp_path, "cpu")
+    (tmp_path / ".part-gone").symlink_to(tmp_path / "nowhere")
+    left = tmp_path / ".part-left"
+    for path in (left, tmp_path / ".part-fresh", tmp_path / "kept.vmfb"):
+        path.write_bytes(b"x")
+    os.utime(left, (0, 0))
+    compiler.shrink()
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".part-fresh", ".part-gone", "kept.vmfb"]

@@ -339,6 +339,25 @@ def test_a_cancel_leaves_nothing_behind() -> None:
     assert list((app_folders().cache / "edge" / "models").iterdir()) == []
 
 
+def test_an_export_that_another_window_made_meanwhile_stays() -> None:
+    """A worker of that window may be reading it."""
+    first: list[tuple[Prepared, int]] = []
+
+    def tell(words: str, _share: float | None) -> None:
+        if words.startswith("exporting to ONNX") and not first:
+            made = prepare(preset="tiny", tokens=8)
+            first.append((made, made.folder.stat().st_ino))
+
+    late = prepare_model(
+        model_spec(preset="tiny", tokens=8), "fp32", interpreter=sys.executable, progress=tell
+    )
+    ((made, inode),) = first
+    assert late.folder == made.folder
+    assert late.folder.stat().st_ino == inode
+    assert late.model == made.model
+    assert list(late.folder.parent.iterdir()) == [late.folder]
+
+
 def test_the_longest_unused_go_first(tmp_path: Path) -> None:
     tmp_path = tmp_path / "entries"
     tmp_path.mkdir()
