@@ -149,11 +149,12 @@ def test_metal_is_compiled_anywhere(tmp_path: Path) -> None:
 
 def test_a_file_that_another_worker_takes_away_does_not_end_the_run(tmp_path: Path) -> None:
     """Its name is listed, and it is gone when it is asked for: as a link to nothing is."""
-    compiler = Compiler(tmp_path, "cpu")
-    (tmp_path / ".part-gone").symlink_to(tmp_path / "nowhere")
-    left = tmp_path / ".part-left"
-    for path in (left, tmp_path / ".part-fresh", tmp_path / "kept.vmfb"):
+    cache = tmp_path / "cache"
+    compiler = Compiler(cache, "cpu")
+    (cache / ".part-gone").symlink_to(cache / "nowhere")
+    left = cache / ".part-left"
+    for path in (left, cache / ".part-fresh", cache / "kept.vmfb"):
         path.write_bytes(b"x")
     os.utime(left, (0, 0))
     compiler.shrink()
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".part-fresh", ".part-gone", "kept.vmfb"]
+    assert sorted(path.name for path in cache.iterdir()) == [".part-fresh", ".part-gone", "kept.vmfb"]
